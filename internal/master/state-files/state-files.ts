@@ -146,20 +146,12 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
       if (current === undefined) return undefined;
       if (reported?.of !== current) {
         const base = current.catalog.get("base")?.[0]?.manifest;
-        reported = {
-          of: current,
-          states: base === undefined ? undefined : { base, statement: current.statement },
-        };
+        const states = base === undefined ? undefined : { base, statement: current.statement };
+        reported = { of: current, states };
       }
       return reported.states;
     },
-    published() {
-      const newest = catalog.latest?.get("base")?.[0];
-      if (newest === undefined) return undefined;
-      const [commit, ...others] = newest.commits;
-      // As in the report of a run: files of several repositories have no one commit.
-      return { environment: "base", ...(others.length === 0 ? defined({ commit }) : {}) };
-    },
+    published: () => describeBase(catalog.latest?.get("base")?.[0]),
     ...(startGit === undefined ? {} : { check }),
     lease,
     async stop() {
@@ -170,6 +162,14 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
       catalog.stop();
     },
   };
+}
+
+/** The newest state files of the default environment. */
+function describeBase(newest: { commits: readonly string[] } | undefined) {
+  if (newest === undefined) return undefined;
+  const [commit, ...others] = newest.commits;
+  // As in the report of a run: files of several repositories have no one commit.
+  return { environment: "base", ...(others.length === 0 ? defined({ commit }) : {}) };
 }
 
 function gitStarter(
