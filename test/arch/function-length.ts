@@ -3,39 +3,19 @@ import { isProduction, type Source, type Violation } from "./source.ts";
 
 const functionLines = 80;
 
-/** Functions that are longer than allowed, by file and name, with their lines. */
-export type Lengths = Readonly<Record<string, number>>;
-
-/** Functions over 80 lines without an entry, those longer than their entry, and entries to lower or remove. */
-export function checkFunctions(sources: Source[], limits: Lengths): Violation[] {
-  const found = longFunctions(sources);
-  const names = [...new Set([...Object.keys(limits), ...Object.keys(found)])].sort();
-  return names.flatMap((name): Violation[] => {
-    const [path = "", called = ""] = name.split(" ");
-    const limit = limits[name] ?? functionLines;
-    const length = found[name] ?? 0;
-    if (length > limit)
-      return [
-        { path, problem: `${called} has ${length} lines, ${limit} are allowed; cut it by its decisions` },
-      ];
-    if (name in limits && length < limit)
-      return [{ path, problem: `${called} is shorter than its limit of ${limit}; lower or remove it` }];
-    return [];
-  });
+/** Every named function over 80 lines. */
+export function checkFunctions(sources: Source[]): Violation[] {
+  return longFunctions(sources).map(({ path, name, lines }) => ({
+    path,
+    problem: `${name} has ${lines} lines, ${functionLines} are allowed; cut it by its decisions`,
+  }));
 }
 
-/** Every named function over 80 lines; one with a name that its file gives twice gets a number. */
-export function longFunctions(sources: Source[]): Lengths {
-  const lengths: Record<string, number> = {};
-  for (const source of sources.filter(isProduction)) {
-    for (const { name, lines } of namedFunctions(source)) {
-      if (lines <= functionLines) continue;
-      let key = `${source.path} ${name}`;
-      for (let again = 2; key in lengths; again++) key = `${source.path} ${name}#${again}`;
-      lengths[key] = lines;
-    }
-  }
-  return Object.fromEntries(Object.entries(lengths).sort(([one], [other]) => (one < other ? -1 : 1)));
+export function longFunctions(sources: Source[]): { path: string; name: string; lines: number }[] {
+  return sources
+    .filter(isProduction)
+    .flatMap((source) => namedFunctions(source).map((one) => ({ path: source.path, ...one })))
+    .filter(({ lines }) => lines > functionLines);
 }
 
 // A declaration, a method, and a function or arrow that a variable or a property holds.
