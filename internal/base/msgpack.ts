@@ -48,7 +48,7 @@ export function mapEncoder(
 }
 
 /**
- * Adds fields to an encoded map, behind those that it has. Which ones these are is not looked at.
+ * Adds fields to an encoded map, behind those that it has. Existing fields are not checked.
  *
  * @throws RangeError for a map of more than 15 fields
  */

@@ -14,11 +14,11 @@ export interface SortedItems<Item> {
 
 /** More changes than this are put in place by sorting them and copying the list. */
 const maxInPlace = 64;
-/** More changes do not wait for a look: the first one after a start would sort all items. */
+/** More changes do not wait for a read: the first one after a start would sort all items. */
 const maxWaiting = 1_024;
 
 /**
- * Keeps items in order. Changes are put in their places when someone looks, or when many wait: a few cost
+ * Keeps items in order. Changes are put in their places on the next read, or when many wait: a few cost
  * two searches each and moving what comes after them, k changes among n items at most O(n + k log n).
  *
  * @param compare never 0 for items of different keys
@@ -73,7 +73,7 @@ interface Order<Item> {
   sorted: Item[];
   /** Whether a caller has the list, which must then stay unchanged. */
   isLent: boolean;
-  /** The keys that changed since the last look, with the items that `sorted` has for them. */
+  /** The keys that changed since the last read, with the items that `sorted` has for them. */
   readonly changed: Map<string, Item | undefined>;
 }
 

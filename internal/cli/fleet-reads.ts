@@ -40,7 +40,7 @@ export interface FleetReads {
   heartbeat(peel: string): Promise<Heartbeat>;
   /** @throws SvcError `not_found` for a peel that has none, or is not a member */
   facts(peel: string): Promise<AnswerTo<typeof peelOperations.getFacts>>;
-  /** Consumers on the bus that no master made; absent where no master is asked. */
+  /** Consumers on the bus that no master made; absent where no master is contacted. */
   foreignConsumers?(): Promise<ForeignConsumer[]>;
   lastJob(peel: string): Promise<Pick<JobSummary, "jid" | "function" | "status"> | undefined>;
 }

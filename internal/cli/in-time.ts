@@ -3,7 +3,7 @@ import { SvcError } from "../base/errors.ts";
 import { type Bus, type BusOptions, connectBus } from "../bus/connection/mod.ts";
 import type { Cli } from "../program/command-line/mod.ts";
 
-/** How long a command that tells what is wrong may take; with closing and printing that stays below 10 s. */
+/** How long a command that finds out what is wrong may take; with closing and printing that stays below 10 s. */
 const limitMs = 8_000;
 /** How long one server may take to accept a connection. */
 const connectMs = 3_000;

@@ -43,8 +43,8 @@ export type OperatorCli = Pick<Cli, "config" | "context" | "env" | "clock" | "ra
   Partial<Pick<Cli, "span" | "warn">>;
 
 /**
- * Who is at the keyboard: the name that is recorded as the decider. The system is asked for the name of
- * the user id, as the runtime only knows the environment, which anybody can set or lack.
+ * Who is at the keyboard: the name that is recorded as the decider. The name comes from the system by the user id,
+ * as the runtime only knows the environment, which anybody can set or lack.
  */
 export function operatorName(): string {
   try {
@@ -151,7 +151,7 @@ function fileInUse({ config, file }: Configured): OperatorFile | undefined {
   return config["master.creds_file"] === "" && config["master.nkey_seed_file"] === "" ? file : undefined;
 }
 
-/** Renews the JWT of an operator file once a day, so that its end stays far away, and its roles are those of now. */
+/** Renews the JWT of an operator file once a day, so that its end stays far away, and its roles are current. */
 async function renewInTime(bus: Bus, configured: Configured, cli: OperatorCli): Promise<void> {
   const file = fileInUse(configured);
   if (file !== undefined && isRenewalDue(file, cli.clock.now())) await renewFile(bus, configured, cli);
@@ -293,7 +293,7 @@ export function operatorFiles(cli: OperatorCli): { credsFile: string; operatorFi
   return { credsFile: config["master.creds_file"], operatorFile: config["master.operator_file"] };
 }
 
-/** Number of peels above which the person at a terminal is asked. */
+/** Number of peels above which the person at a terminal is prompted. */
 export function confirmAbove(cli: OperatorCli): number {
   return configOf(cli)["master.confirm_above"];
 }

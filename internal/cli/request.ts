@@ -19,7 +19,7 @@ const usualTimeoutMs = 5_000;
 const moreAttempts = 12;
 const pauseMs = 250;
 
-/** What is said when nobody serves a subject, by the group of its operation. */
+/** The message when nobody serves a subject, by the group of its operation. */
 const noMaster: Readonly<Record<string, string>> = {
   cluster: "no master is answering: start svc-master",
   enrollments: "no master is answering: start one, or use --direct-kv to write to storage from here",
@@ -49,7 +49,9 @@ export class NoMaster extends SvcError {
 interface RequestOptions {
   /** For what a master needs longer for. */
   timeoutMs?: number;
-  /** Whether to give up at once when no master serves the operation: there is another way, or there are more masters. */
+  /**
+   * Whether to give up at once when no master serves the operation: there is another way, or there are more masters.
+   */
   isHasty?: boolean;
   /** The name of the caller, for callers that send many requests: the system takes time to find it. */
   as?: string | undefined;
@@ -58,9 +60,8 @@ interface RequestOptions {
 }
 
 /**
- * Asks the masters for an operation as the operator at the keyboard; one of them answers. What a master did
- * not do is said with the id of the request, by which it is found in the logs of the masters. A request that
- * reached nobody is sent again for 3 s.
+ * Asks the masters for an operation as the operator at the keyboard; one of them answers. An error names the id of
+ * the request, by which it is found in the logs of the masters. A request that reached nobody is sent again for 3 s.
  *
  * @throws NoMaster when no master serves the operation
  * @throws SvcError what the master answered, `unavailable` when none answers in time, `forbidden` without the
@@ -82,7 +83,7 @@ export async function request<
   const requestId = newRequestId();
   const { [token ?? ""]: inSubject, ...fields } = input as Record<string, Plain>;
   const subject = lines.subject.replace("*", String(inSubject)).replace("{master}", master);
-  // The system is asked for the caller, which takes too long for each of hundreds.
+  // The system looks up the caller, which takes too long for each of hundreds.
   const operator = bulk === true ? undefined : (as ?? requesterName(bus));
   const payload = encode({ ...fields, operator, request_id: requestId });
   // The pattern of the subject: no id is in the name of a span.

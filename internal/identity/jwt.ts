@@ -52,7 +52,7 @@ export function encodeJwt(input: ClaimsInput, signer: KeyPair | AccountSigner): 
   return `${body}.${encodeBase64Url(signer.sign(Buffer.from(body)))}`;
 }
 
-/** Whether a JWT of a user is as its issuer signed it. Who that is, only the server can judge. */
+/** Whether a JWT of a user is as its issuer signed it. Only the server can judge who that is. */
 export function isSignedJwt(jwt: string): boolean {
   const [head, body, signature] = jwt.split(".");
   const bytes = decodeBase64Url(signature ?? "");

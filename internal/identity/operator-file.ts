@@ -40,7 +40,7 @@ export function readOperatorFile(path: string): OperatorFile {
 }
 
 /**
- * Checks that an operator file is for the fleet that is asked.
+ * Checks that an operator file is for the expected fleet.
  *
  * @param path for messages
  * @throws SvcError `forbidden` when it is for another one

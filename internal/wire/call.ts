@@ -29,7 +29,7 @@ const schema = v.object({
   resends: v.fallback(v.optional(v.literal(true)), undefined),
 });
 
-/** What proves to a peel that an operator asked for a command; other peels ignore it. */
+/** What proves to a peel that an operator requested a command; other peels ignore it. */
 export interface Evidence {
   /** The envelope that the operator signed. */
   request: Uint8Array;
@@ -43,7 +43,7 @@ export interface Evidence {
   step?: "check";
 }
 
-/** How many others can be asked to agree to a request. */
+/** How many others can be required to agree to a request. */
 export const maxApprovals = 16;
 
 /**

@@ -19,7 +19,7 @@ const fields = {
   knows_command_keys: lenient(v.array(v.string())),
   /** Digest of the administrators that it knows, empty without any; only of a peel that obeys operators only. */
   administrators: lenient(v.string()),
-  /** The site whose commands it hears. */
+  /** The site whose commands it receives. */
   site: hidden(lenient(v.pipe(v.string(), v.check(isSiteName)))),
   /** Makes it the last one of a peel that stops in order: the revision of the heartbeat before it. */
   [field]: hidden(lenient(revision)),

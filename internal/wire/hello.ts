@@ -6,8 +6,8 @@ import { type RecordOf, record } from "../base/record.ts";
 import { blob, lenient, optional, part } from "../base/record-kinds.ts";
 import { failureOf } from "../bus/subjects/envelope.ts";
 
-// What a peel asks after each connect and each hint, and what a master answers. Both sides take what they cannot read
-// for absent, because either may be of a later version.
+// The request of a peel after each connect and each hint, and the answer of a master. Both sides take what they
+// cannot read for absent, because either may be of a later version.
 
 /** A hello is small; a longer one is not from a peel. */
 const maxRequestBytes = 4096;
@@ -91,7 +91,7 @@ const ownFields = {
   administrators: optional(some(isBytes, maxStatements)),
   /** Signed commands that the peel missed, oldest first. */
   jobs: some(isBytes, maxCommands),
-  /** Something could not be read, so the peel asks again. */
+  /** Something could not be read, so the peel sends another hello. */
   incomplete: lenient(v.literal(true)),
 } as const;
 

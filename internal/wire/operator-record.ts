@@ -84,7 +84,7 @@ export function signOperator(
   };
 }
 
-/** Whether the key that a record names signed exactly this record. Who holds the key is another question. */
+/** Whether the key that a record names signed exactly this record. It does not show who holds the key. */
 export function isSignedOperator(record: SignedOperatorRecord): boolean {
   return verifySignature("user", record.key, operatorMessage(record), record.signature);
 }

@@ -99,7 +99,7 @@ describe("the chain", () => {
     ]);
   });
 
-  test("nobody signs for themselves", () => {
+  test("operators cannot sign for themselves", () => {
     expect(refusal(standingOf([recordOf("anna", "anna")]), "anna")).toContain(
       "not signed by an administrator",
     );

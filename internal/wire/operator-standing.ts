@@ -9,7 +9,7 @@ export const adminRole = "admin";
 /** How many signatures lie between an operator and the file of administrators, that of its key included. */
 const maxSignatures = 4;
 
-/** An operator that counts now. */
+/** An operator that is valid now. */
 export interface Operator {
   name: string;
   /** `U…` */
@@ -36,7 +36,7 @@ export type Judgement = { operator: Operator } | { refused: string };
 
 /**
  * Whether an operator may act with a key at a time. Everything is judged as it stands now: what an administrator
- * signed counts no longer when the administrator does not.
+ * signed is valid only while the administrator is.
  *
  * @param at milliseconds since the Unix epoch
  * @returns the operator with its roles, or one line that says why it is refused and who can help

@@ -7,8 +7,8 @@ import { blob, bytes, exactTime, textOf } from "../base/record-kinds.ts";
 import { sha256 } from "../base/sha256.ts";
 import { decodePublicKey, type KeyPair, verifySignature } from "../identity/mod.ts";
 
-// An attacker who controls a bus server can send any request under any name. So an operator signs a request, for one subject
-// and one moment, and masters judge the signature before they read what is asked.
+// An attacker who controls a bus server can send any request under any name. So an operator signs a request, for one
+// subject and one moment, and masters judge the signature before they read the request.
 
 export const nonceBytes = 16;
 const signatureBytes = 64;

@@ -2,7 +2,7 @@ import { rfc3339 } from "../base/clock.ts";
 import { formatDuration } from "../base/duration.ts";
 import { isSignedFor, type SignedRequest } from "./signed-request.ts";
 
-/** An operator of the registry, in force at the time that was asked about. */
+/** An operator of the registry, in force at the time in question. */
 export interface RegisteredOperator {
   name: string;
   publicKey: string;

@@ -210,7 +210,7 @@ describe("masters do not take", () => {
     [
       "what its subject signed",
       () => send(root, "addOperator", { record: signedRecord(own, eve) }),
-      "nobody signs for themselves",
+      "operators cannot sign for themselves",
     ],
     [
       "what an operator without role admin signed",
@@ -269,7 +269,7 @@ describe("masters do not take", () => {
           name: "root",
           record: signedRecord({ ...recordOf(root), disabled: true }, root),
         }),
-      "nobody signs for themselves",
+      "operators cannot sign for themselves",
     ],
     [
       "the removal of an administrator of the file",

@@ -150,7 +150,7 @@ async function keptStates(
   },
 ): Promise<StatesService> {
   const { openStateFiles } = await import("../state-files/mod.ts");
-  // The stored settings were verified when they arrived, and no master is asked here.
+  // The stored settings were verified when they arrived, and no master is contacted here.
   const files = openStateFiles({ ...options, dir: options.cacheDir, commandKeys: { current: [] } });
   return createStatesService({
     ...options,

@@ -237,7 +237,7 @@ export async function checkPeel(options: CheckOptions): Promise<StepResult[]> {
   );
   const files = () => identityFiles(authDir(), peelId());
   const accepted = once(() => readAccepted(files()));
-  /** As the peel goes by it, after a succession. */
+  /** As the peel uses it, after a succession. */
   const ways = once(() => outrank({ config: load(), env }, accepted()));
   /** Without an identity there is no succession either: that is the finding of another step. */
   const isNamed = () => {

@@ -41,7 +41,7 @@ import {
 } from "../joining/mod.ts";
 import { createAdministrators, createCommandKeys, createRecoveryKeys } from "../trust/mod.ts";
 
-/** Failed requests until it is said that no master answers: about half a minute. */
+/** Failed requests until this peel reports that no master answers: about half a minute. */
 const firstAttempts = 6;
 
 export interface JoinHostOptions {

@@ -16,8 +16,8 @@ export const reportSubjects = (peelId: string) =>
   [keySubject("compliance", peelId), keySubject("compliance-diffs", peelId)] as const;
 
 /**
- * Sends the report of the last run to the masters, also one that a `svc-peel call` kept. The differences go first: who
- * sees the report then finds them.
+ * Sends the report of the last run to the masters, also one that a `svc-peel call` kept. The differences go first: a
+ * reader of the report then finds them.
  */
 export function sendReports(options: {
   connection: Pick<Connection, "connected" | "onConnect" | "request">;

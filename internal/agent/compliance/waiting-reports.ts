@@ -19,8 +19,9 @@ const stored = record("report", { report: blob, diffs: optional(blob) }, { isOpe
 export type WaitingReport = ReturnType<typeof stored.decode>;
 
 /**
- * The report of the last run, in a file until the bus has stored it. Only the newest one counts: who keeps one holds
- * the lock of state runs, so that a peel and a `svc-peel call` on its host keep theirs in the order of their runs.
+ * The report of the last run, in a file until the bus has stored it. Only the newest one counts: the process that
+ * keeps one holds the lock of state runs, so that a peel and a `svc-peel call` on its host keep theirs in the order
+ * of their runs.
  */
 export interface WaitingReports {
   /** Takes the place of those that wait. @throws SvcError `storage` */

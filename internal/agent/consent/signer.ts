@@ -5,7 +5,7 @@ import { isSignedFor, type SignedRequest } from "../../wire/signed-request.ts";
 import { clockToleranceMs } from "../../wire/verify-request.ts";
 import { refuse } from "./refusal.ts";
 
-/** What a peel goes by. */
+/** What a peel relies on. */
 export interface Rules {
   /** Whose records count; learned at enrollment. */
   administrators: readonly Administrator[];

@@ -27,7 +27,7 @@ const ownSpreadMs = 1_000;
 const pauses = { firstMs: 2_000, maxMs: 5 * 60_000 };
 /** After a restart of the bus a peel is often back a moment before any master is: the bus answers that itself. */
 const unservedPauses = { ...pauses, firstMs: 400 };
-/** For a caller that waits, while masters refuse: they answer a peel that asks too often once a second. */
+/** For a caller that waits, while masters refuse: they answer a peel that sends too many requests once a second. */
 const refusedPauses = { firstMs: 1_000, maxMs: 4_000 };
 const maxRefusals = 5;
 /** Clock skew that is logged: deadlines are compared with this host's clock, and skew makes commands expire. */
@@ -36,7 +36,7 @@ const skewWarningMs = 5_000;
 export interface HelloOptions {
   connection: Connection;
   peelId: string;
-  /** Handles the bootstrap document. After a failure, the masters are asked again later. */
+  /** Handles the bootstrap document. After a failure, the request is repeated later. */
   onCluster(document: BootstrapDocument): Promise<void>;
   /** Handles a signed command that the peel missed. */
   onCommand(command: Uint8Array): void;
@@ -61,8 +61,8 @@ export interface HelloOptions {
 
 export interface Hello {
   /**
-   * Sends a hello now, and handles the response. Callers that wait at the same time share one. While masters
-   * refuse, it waits and asks again.
+   * Sends a hello now, and handles the response. Callers that wait at the same time share one. While masters refuse,
+   * it waits and sends it again.
    *
    * @throws SvcError `unavailable` when the bus is unreachable, `rate_limited` when masters refuse for longer;
    *   errors in the response
@@ -170,7 +170,7 @@ function createAlarm(clock: Clock, run: () => void): { set(inMs: number): void; 
   };
 }
 
-/** Asks again while masters refuse because they are asked too often. */
+/** Repeats the request while masters refuse because of their rate limit. */
 async function untilTaken(
   { clock, jitter }: HelloOptions,
   attempt: () => Promise<void>,
@@ -214,7 +214,7 @@ async function exchangeOnce(options: HelloOptions, confirm: () => void): Promise
     options.settings.take(defined({ envelope: answer.settings, error: answer.settingsError }));
     for (const command of answer.jobs) options.onCommand(command);
   };
-  // New command keys come first: what masters tell may be signed with one of them. Otherwise work does not wait.
+  // New command keys come first: what masters send may be signed with one of them. Otherwise work does not wait.
   const lacksKey = () => document?.command_keys.some((key) => !commandKeys.current.includes(key)) === true;
   const keysFirst = lacksKey();
   if (!keysFirst) take();
@@ -231,7 +231,7 @@ async function exchangeOnce(options: HelloOptions, confirm: () => void): Promise
   if (answer.incomplete === true) throw new SvcError("unavailable", "the masters could not read everything");
 }
 
-/** After `onCluster`, which brings new command keys: what masters tell may be signed with one of them. */
+/** After `onCluster`, which brings new command keys: what masters send may be signed with one of them. */
 function takeSigned(options: HelloOptions, answer: HelloAnswer, confirm: () => void): void {
   if (answer.states !== undefined) options.stateFiles.reported(answer.states.statement);
   if (answer.audit !== undefined) options.audit?.take(answer.audit);

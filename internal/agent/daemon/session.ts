@@ -38,7 +38,7 @@ export interface SessionOptions {
   spread: Spread;
   /** Absent in tests of other parts. */
   administrators?: Administrators;
-  /** Handles the bootstrap document. After a failure, the masters are asked again later. */
+  /** Handles the bootstrap document. After a failure, the request is repeated later. */
   onCluster(document: BootstrapDocument): Promise<void>;
   /** Verifies the requester of a command; absent on a peel that obeys masters. */
   insistence?: Insistence;
@@ -61,7 +61,7 @@ export interface Session {
 /** The work of a peel on the bus: accepts jobs, sends heartbeats, publishes facts, sends hellos. */
 export function startSession(options: SessionOptions): Session {
   const { connection, local } = options;
-  // For what may be asked twice.
+  // For requests that may be sent twice.
   const hedged = withHedging(connection, options.clock);
   const worker = startWorker(options);
   const uncount = connection.onConnect(() => local.counts.connects++);

@@ -24,7 +24,7 @@ export interface Dedup {
   /**
    * Records that a signed request was used, as `accept` does with a job.
    *
-   * @param until when it counts no more, milliseconds since the Unix epoch
+   * @param until when it expires, milliseconds since the Unix epoch
    * @throws SvcError `storage` when it cannot be recorded. Then what it asks for must not run
    */
   spend(request: { nonce: Uint8Array; sentAt: number }, until: number): Acceptance;

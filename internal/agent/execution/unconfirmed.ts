@@ -1,13 +1,15 @@
 import type { Clock, Timer } from "../../base/clock.ts";
 
-/** Masters send a command again after 2 s, and others after 5 s at the latest: before the deadline, whatever happens. */
+/**
+ * Masters send a command again after 2 s, and others after 5 s at the latest: before the deadline, whatever happens.
+ */
 const minLeftMs = 10_000;
 /** A function that takes longer has its command sent again while it runs, and then not so soon after it. */
 const maxMs = 1_000;
 /** A larger return costs more to send twice than its confirmation. */
 const maxBytesEach = 4 * 1024;
 const maxBytes = 1024 * 1024;
-/** Least time between looks for those that masters do not ask for any more. */
+/** Minimum time between checks for those that masters no longer request. */
 const checkMs = 60_000;
 
 /** Returns that were sent without asking for a confirmation, until masters have had time to ask for them again. */
@@ -20,7 +22,7 @@ export interface Unconfirmed {
    * @returns false where it should be confirmed: masters may not ask again in time, or there is no room for it
    */
   retain(jid: string, payload: Uint8Array, deadline: number, durationMs: number): boolean;
-  /** Hands out a return that is asked for again, once. */
+  /** Hands out a return that is requested again, once. */
   take(jid: string): Uint8Array | undefined;
   /** What the kept returns take, bytes. */
   readonly bytes: number;

@@ -14,9 +14,9 @@ import { dropPendingKey, loadPendingKey, readPendingKey } from "./pending-key.ts
 export interface KeyRing {
   /** The key of this peel. @throws SvcError `bad_request` when its file is missing or damaged */
   current(): KeyPair;
-  /** A key that masters were asked to accept, if there is one. */
+  /** A key that was sent to the masters for acceptance, if there is one. */
   next(): KeyPair | undefined;
-  /** Makes the next key, or returns the one that masters were already asked to accept. @throws SvcError `storage` */
+  /** Makes the next key, or returns the one that was already sent to the masters. @throws SvcError `storage` */
   makeNext(random: Random): KeyPair;
   /** The current key, the next and the one before, as far as they exist: one of them opens what masters seal. */
   all(): KeyPair[];

@@ -12,8 +12,8 @@ import type { Random } from "../../base/id.ts";
 import { type KeyPair, keyPairFromSeed, newKeyPair } from "../../identity/mod.ts";
 
 /**
- * A key that masters are going to be asked to accept. It is on disk before they are asked: after a crash the
- * peel asks for the same key again, and masters answer the same.
+ * A key that masters will be requested to accept. It is on disk before the request: after a crash the peel sends the
+ * same key again, and masters answer the same.
  */
 export interface PendingKey {
   key: KeyPair;

@@ -32,7 +32,7 @@ export interface FetchedDocument {
   pins: readonly string[];
   /** Pin of the root that masters issue from; absent when the CA is external. */
   issuing?: string;
-  /** Whether another look may bring more: its rotation is signed by a command key that came with it. */
+  /** Whether another request may bring more: its rotation is signed by a command key that came with it. */
   again: boolean;
 }
 

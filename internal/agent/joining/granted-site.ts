@@ -4,7 +4,7 @@ import { siteDispatchSubject } from "../../bus/subjects/subjects.ts";
 import { parseCredentials, readClaims } from "../../identity/mod.ts";
 
 /**
- * The site of this peel, as masters wrote it into its bus credentials: the one whose commands it may hear.
+ * The site of this peel, as masters wrote it into its bus credentials: the one whose commands it may receive.
  *
  * @param path of the `.creds` file
  * @returns `undefined` when it has none, or no credentials that can be read

@@ -27,7 +27,7 @@ export function rungOf(config: PeelConfig, files: IdentityFiles): Rung {
 
 /**
  * How a peel judges a master whose root followed its own while it was off, and what an operator does where that is
- * not enough. Only for a peel that is enrolled: the first contact goes by what the operator configured alone.
+ * not enough. Only for a peel that is enrolled: the first contact uses only what the operator configured.
  */
 export function acrossRotations(
   { config, env }: { config: PeelConfig; env: Readonly<Record<string, string | undefined>> },

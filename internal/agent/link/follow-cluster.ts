@@ -59,7 +59,7 @@ export function followCluster(options: FollowOptions): (document: BootstrapDocum
         "the masters on the bus name other command keys than the master that this peel asks over HTTPS",
       );
     }
-    // That master has not noticed the phase of a rotation yet. Nobody may tell this peel when it does.
+    // That master has not noticed the phase of a rotation yet. Nobody may notify this peel when it does.
     if (pins.join() !== pinsOf(document).join() && roots.differs(document)) {
       throw new SvcError(
         "unavailable",

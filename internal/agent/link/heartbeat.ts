@@ -38,7 +38,7 @@ export function startHeartbeat(options: {
   lacksKey(): boolean;
   /** The administrators that it knows; absent where it obeys masters. */
   insistsOn?: { digest: string | undefined };
-  /** The site whose commands it hears. */
+  /** The site whose commands it receives. */
   site?: { readonly current: string | undefined };
   clock: Clock;
   log: Log;

@@ -4,9 +4,9 @@ import { decode } from "../../base/msgpack.ts";
 import { failureOf } from "../../bus/subjects/envelope.ts";
 import type { Connection } from "./connection.ts";
 
-/** How long one master may take before another is asked as well. */
+/** How long one master may take before the request is sent again. */
 const firstPauseMs = 1_000;
-/** Masters that usually take long are busy: asking them more often would not help. */
+/** Masters that usually take long are busy: more requests would not help. */
 const patience = 3;
 const maxRequests = 4;
 /** Weight of the newest answer in the usual time. */
@@ -21,7 +21,7 @@ const newestWeight = 0.3;
 export type HedgedRequest = (subject: string, data: Uint8Array, timeoutMs: number) => Promise<Uint8Array>;
 
 /**
- * Asks the masters for what may be asked twice. The bus gives each request to one master at random, also to one
+ * Sends requests that may be sent twice. The bus gives each request to one master at random, also to one
  * that is frozen: without an answer the request is sent again, and probably meets another.
  */
 export function createHedgedRequest({
@@ -76,7 +76,7 @@ export function createHedgedRequest({
     });
 }
 
-/** The same connection, whose requests may all be asked twice. */
+/** The same connection, whose requests are all hedged. */
 export function withHedging<C extends Pick<Connection, "request">>(connection: C, clock: Clock): C {
   return Object.create(connection, { request: { value: createHedgedRequest({ connection, clock }) } });
 }

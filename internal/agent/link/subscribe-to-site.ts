@@ -3,14 +3,14 @@ import type { Connection } from "./connection.ts";
 
 /** What masters send to all peels of a site at once. */
 export interface SubscribedSite {
-  /** The site that this peel hears; `undefined` when it has none. */
+  /** The site that this peel subscribes to; `undefined` when it has none. */
   readonly current: string | undefined;
   stop(): void;
 }
 
 /**
- * Hears what masters send to all peels of the site of this peel. Each connect looks again: masters may have moved the
- * peel to another site, and its credentials tell which.
+ * Receives what masters send to all peels of the site of this peel. Each connect checks again: masters may have
+ * moved the peel to another site, and its credentials tell which.
  *
  * @param options.granted the site in the credentials
  * @param options.onCommand gets the id of the job

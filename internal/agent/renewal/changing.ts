@@ -103,7 +103,7 @@ export async function enrollmentId({ files, keys, masters, again }: Changing): P
   throw new EnrollmentEnded("no master knows an enrollment of the key of this peel", again);
 }
 
-/** The key of the next credentials: the one that masters were asked for, or a new one. */
+/** The key of the next credentials: the one that was already requested, or a new one. */
 export function nextBusKey({ files, random, held }: Changing): ReturnType<typeof loadPendingKey> {
   const found = readPendingKey(files.nextSeed);
   if (found !== undefined && found !== "damaged" && found.publicKey === held?.publicKey) {

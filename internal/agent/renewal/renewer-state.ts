@@ -20,7 +20,7 @@ export interface RenewerOptions extends ChangeOptions {
   signal: AbortSignal;
 }
 
-/** A keeper at work. Moments are on the monotonic clock. */
+/** A renewer at work. Times are on the monotonic clock. */
 export interface RenewerState extends RenewerOptions {
   readonly changes: Changes;
   readonly counts: RenewalCounts;
@@ -41,7 +41,7 @@ export interface RenewerState extends RenewerOptions {
   notBefore: number;
   /** No renewal for what credentials lack is tried before this. */
   lackingNotBefore: number;
-  /** Until the next look at what keeps the peel off the bus. */
+  /** Until the next check of what keeps the peel off the bus. */
   checkTimer: Timer | undefined;
   /** No recovery is tried before this. */
   recoverNotBefore: number;

@@ -5,7 +5,7 @@ const spread = 0.1;
 const fewLeft = 1 / 6;
 /** So often a server may refuse the credentials before new ones are fetched. */
 const maxRefusals = 3;
-/** How long it may refuse them, however often it was asked. */
+/** How long it may refuse them, whatever the number of requests. */
 const minRefusedMs = 40_000;
 const maxRefusedMs = 60_000;
 
@@ -46,7 +46,7 @@ export function mustRecover({ unusable, refusals, refusedForMs, isEnded }: Block
   return refusals >= maxRefusals || (refusals > 0 && refusedForMs >= minRefusedMs);
 }
 
-/** How long after the first refusal it is looked at again, at the latest. @param chance in [0, 1) */
+/** How long after the first refusal it is checked again, at most. @param chance in [0, 1) */
 export function refusedWaitMs(refusedForMs: number, chance: number): number {
   return Math.max(0, minRefusedMs + (maxRefusedMs - minRefusedMs) * chance - refusedForMs);
 }

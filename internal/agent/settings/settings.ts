@@ -8,7 +8,7 @@ import { type FedSettingsStore, openSettingsStore } from "./store.ts";
 
 /** The settings of a running peel: from disk, and from the masters after the first connection. */
 export interface PeelSettings extends SettingsStore, FedSettingsStore {
-  /** Provides the way to ask the masters, after the first connection. */
+  /** Provides the function that requests settings from the masters, after the first connection. */
   attach(request: () => Promise<void>): void;
 }
 

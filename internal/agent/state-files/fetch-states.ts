@@ -7,12 +7,12 @@ import { fetchSubject } from "../../bus/subjects/subjects.ts";
 import { encodeFetch, type FetchRequest, maxDigests, openBlobs, openSnapshot } from "../../wire/fetch.ts";
 import type { Connection } from "../link/mod.ts";
 
-/** Long, because masters serve files one after the other when a whole fleet asks. */
+/** Long, because masters serve files one after the other when a whole fleet requests them. */
 const fetchTimeoutMs = 30_000;
 const findTimeoutMs = 5_000;
 const maxBatchBytes = 600 * 1024;
 const batchesAtOnce = 3;
-/** While masters refuse a peel that asked too much: a large tree is worth the wait. */
+/** While masters refuse a peel that requested too much: a large tree is worth the wait. */
 const refusedPauses = { firstMs: 1_000, maxMs: 30_000 };
 const maxRefusals = 6;
 

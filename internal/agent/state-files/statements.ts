@@ -3,7 +3,7 @@ import type { Log } from "../../base/log.ts";
 import { openStatement, type SignedStatement } from "../../tree/files/mod.ts";
 import type { openSnapshotList } from "./state-snapshots.ts";
 
-/** Signed statements about the state files, of which a peel goes by the newest. */
+/** Signed statements about the state files, of which a peel uses the newest. */
 export interface Statements {
   /**
    * Verifies a signed statement. If it is older than the newest one of this peel, for example from a master

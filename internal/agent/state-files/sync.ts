@@ -39,7 +39,7 @@ async function obtain({ blobs, masters, log }: Cache, digest: string): Promise<U
   return fetched ?? new Uint8Array();
 }
 
-/** The files of a snapshot, read when they are asked for. */
+/** The files of a snapshot, read on demand. */
 export const openSnapshot = async (cache: Cache, manifest: string): Promise<SnapshotSource> =>
   createSnapshotSource(manifest, await readManifest(cache, manifest), (digest) => obtain(cache, digest));
 

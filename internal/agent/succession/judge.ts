@@ -3,7 +3,7 @@ import { busUrlProblem } from "../../base/names/bus-url.ts";
 import { isSigned, parseSuccession, type SignedSuccession } from "../../identity/succession/mod.ts";
 import { pinnedRoots } from "../../identity/trust/mod.ts";
 
-/** What a peel goes by when it judges a statement. */
+/** What a peel uses to judge a statement. */
 export interface Judging {
   /** Keys that it learned over verified TLS, or from the last statement. */
   recoveryKeys: readonly string[];

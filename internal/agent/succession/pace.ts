@@ -5,11 +5,11 @@ import { readTextIfPresent, secretMode, writeFileAtomic } from "../../base/files
 const everyMs = 5 * 60_000;
 const spread = 0.2;
 
-/** When a peel may ask for a statement. The time of the last question is kept in a file. */
+/** When a peel may request a statement. The time of the last request is kept in a file. */
 export interface Pace {
   /** How long to wait before the next question, milliseconds. */
   waitMs(): number;
-  /** A question is asked now. */
+  /** Notes that a request is sent now. */
   requested(): void;
 }
 

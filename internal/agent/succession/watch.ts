@@ -10,12 +10,12 @@ import { judgeSuccession } from "./judge.ts";
 import type { Pace } from "./pace.ts";
 
 const checkMs = 5_000;
-/** How long the bus may be away before the masters are asked. */
+/** How long the bus may be away before a statement is requested from the masters. */
 const awayMs = 60_000;
-/** Spreads what a fleet asks that lost its bus at the same moment. */
+/** Spreads the requests of a fleet that lost its bus at the same moment. */
 const requestSpreadMs = 15_000;
 const statementSpreadMs = 40_000;
-/** Between two times that masters are asked which satisfy the peel, or of which none has a statement. */
+/** Between two requests to masters that satisfy the peel, or of which none has a statement. */
 const againMs = 5 * 60_000;
 /** The same for a peel that does nothing else: it waits for a master of its fleet as well as for a statement. */
 const refusedAgainMs = 60_000;

@@ -16,7 +16,7 @@ import type { Connection } from "../link/mod.ts";
 const requestTimeoutMs = 30_000;
 /** Number of concurrent chunk requests. Each chunk is in memory until it is written. */
 const chunksAtOnce = 2;
-/** Masters refuse requests that they cannot serve soon, and a whole fleet may ask. */
+/** Masters refuse requests that they cannot serve soon, and a whole fleet may request one. */
 const pauses = { firstMs: 1_000, maxMs: 30_000 };
 
 export interface FetchBinaryOptions {

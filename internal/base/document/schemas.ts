@@ -173,8 +173,8 @@ export function duration(minMs: number, maxMs = Number.POSITIVE_INFINITY): Schem
 }
 
 /**
- * One of several forms, of which a look at the value says which is meant. What is wrong is then said of this form, and
- * not of all of them.
+ * One of several forms; the value shows which one is meant. Problems are then reported for this form, not for all of
+ * them.
  */
 export function formOf<const Options extends readonly Schema<unknown>[]>(
   options: Options,

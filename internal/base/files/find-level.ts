@@ -94,7 +94,10 @@ export function isFixed(level: Level, entry: Stats): boolean {
   return level.fd === undefined && (level.stats === undefined || isFixedEntry(level.stats, entry, isTrusted));
 }
 
-/** Whether a user is as powerful as this process. Who owns the root is, also where a namespace renames root. */
+/**
+ * Whether a user is as powerful as this process. The owner of the root directory is, also where a namespace renames
+ * root.
+ */
 export function isTrusted(uid: number): boolean {
   return uid === 0 || uid === process.geteuid?.() || uid === lstatSync("/").uid;
 }

@@ -9,7 +9,10 @@ export const relaySubject = (subject: string): string => `${relayPrefix}${subjec
  * @param site `*` is every site
  */
 export const fromSiteSubject = (site: string, subject: string): string => `${sitePrefix}${site}.${subject}`;
-/** Where masters send what is for a peel of a site, in addition to the subject itself. The site hears it on the latter. */
+/**
+ * Where masters send what is for a peel of a site, in addition to the subject itself. The site receives it on the
+ * latter.
+ */
 export const toSiteSubject = (site: string, subject: string): string => `svc.to.${site}.${subject}`;
 
 /** What peels send that the storage captures. */
@@ -61,7 +64,10 @@ const peelAt = new Map(
   }),
 );
 
-/** Who sent a message, and over which link: what the accounts of the bus enforce, and the message itself cannot change. */
+/**
+ * Who sent a message, and over which link: what the accounts of the bus enforce, and the message itself cannot
+ * change.
+ */
 export interface Origin {
   /** Encoded peel id. Empty for a subject that no peel may use. */
   peel: string;

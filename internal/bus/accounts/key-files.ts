@@ -38,7 +38,7 @@ const files = {
   account: { current: "account-signing.seed", next: "account-signing-next.seed", role: "account" },
 } as const;
 const earlierFile = "command-earlier.json";
-/** Public keys of signing keys that count no longer, one per line: another master may still have them. */
+/** Public keys of signing keys that are no longer valid, one per line: another master may still have them. */
 const droppedFile = "account-signing-dropped";
 
 /** How many replaced command keys are remembered; their records have ended long before. */

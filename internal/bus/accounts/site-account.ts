@@ -5,8 +5,9 @@ import { importsOfSite } from "./exports-imports.ts";
 import { linksOfSite } from "./operator.ts";
 
 // The server of a site is linked to the bus of the masters twice. The first link is a user of an account of this site
-// alone, which has no more than what peels may send and hear: whatever the server of a site does, it is a peels' bus.
-// The second one is a user of the system account that learns new claims, so that a revocation counts at the site too.
+// alone, which has no more than what peels may send and receive: whatever the server of a site does, it is a peels'
+// bus. The second one is a user of the system account that learns new claims, so that a revocation counts at the
+// site too.
 
 /** What the first link may do: all that its account has, which is little. */
 const ofLink = { pub: {}, sub: {} };

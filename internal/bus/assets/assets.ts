@@ -96,7 +96,7 @@ export const assets = {
   // What operators and masters write and read to see whether anything is stored at all.
   probe: { kind: "bucket", ttlMs: 3600 * second, discardsWhenFull: true },
   "master-probe": { kind: "bucket", ttlMs: 3600 * second, discardsWhenFull: true },
-  // A full stream refuses, and who publishes sends it again: what was taken is never pushed out by what comes
+  // A full stream refuses, and the publisher sends it again: what was taken is never pushed out by what comes
   // after. Masters make room.
   "job-events": {
     kind: "stream",
@@ -269,7 +269,7 @@ async function createAsset(
   const own = { ...streamConfig(name, maxBytes, replicas), ...versionMetadata(bus) };
   const wanted = name === "audit" ? { ...own, max_age: nanos(auditRetentionMs) } : own;
   let refusal: unknown;
-  // What the server cannot give is asked for no more: a fleet with less is better than none.
+  // What the server cannot give is no longer requested: a fleet with less is better than none.
   const fallbacks = [
     { what: "storage created with 1 replica", config: { ...wanted, num_replicas: 1 } },
     { what: "storage created without a limit", config: { ...wanted, num_replicas: 1, max_bytes: -1 } },

@@ -117,7 +117,7 @@ async function placementOf(bus: Bus, stream: string): Promise<Placement | undefi
  * @throws SvcError `unavailable` when no server leads the group
  */
 export async function removeFromGroup(system: Pick<Bus, "nats">, server: string): Promise<void> {
-  // By its name, a server is found only by servers that have heard it since they started.
+  // By its name, a server is found only by servers that have received its reports since they started.
   const request = JSON.stringify({ peer: server, peer_id: peerIdOf(server) });
   try {
     await requestJetStream(system, "$JS.API.SERVER.REMOVE", request);

@@ -24,7 +24,7 @@ import { gatherWrites } from "./gather-writes.ts";
 /** How the client authenticates: with a `.creds` text, or with an nkey seed. Both are secrets. */
 export type BusIdentity = { credentials: string } | { seed: string };
 
-/** In whose name a connection asks the masters. */
+/** In whose name a connection sends requests to the masters. */
 export interface Requester {
   /** Name of the operator. */
   name: string;
@@ -41,7 +41,7 @@ export interface BusOptions {
   name: string;
   identity: BusIdentity;
   /**
-   * PEM of the CA that signed the server's certificate; absent means the host's trust store. A function is asked at
+   * PEM of the CA that signed the server's certificate; absent means the host's trust store. A function is called at
    * each attempt, also when the client reconnects by itself: roots change while a connection lasts.
    */
   ca?: string | (() => string | undefined);
@@ -56,7 +56,7 @@ export interface BusOptions {
    * as they are connected themselves.
    */
   isAwaited?: boolean;
-  /** Milliseconds until the next attempt to connect again, asked before each; 2 to 3 s when absent. */
+  /** Milliseconds until the next attempt to connect again, computed before each; 2 to 3 s when absent. */
   reconnectDelayMs?(): number;
   /** Signs the requests to masters. */
   requester?: Requester;
@@ -392,7 +392,7 @@ export function traceHeaders(traceparent: string | undefined): { headers?: MsgHd
   return { headers: made };
 }
 
-/** What the server said last. The client library keeps it, and tells its code alone. */
+/** What the server said last. The client library keeps it, and exposes its code alone. */
 function wordsOf(nats: object): string | undefined {
   const protocol = "protocol" in nats ? nats.protocol : undefined;
   if (typeof protocol !== "object" || protocol === null || !("lastError" in protocol)) return undefined;

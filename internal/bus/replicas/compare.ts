@@ -12,7 +12,7 @@ export interface Difference {
 }
 
 /**
- * Finds replicas that differ, in several looks at the same streams with a pause between them. A server that is
+ * Finds replicas that differ, in several inspections of the same streams with a pause between them. A server that is
  * a moment behind, or that has not yet removed what expired, does not differ: what is compared must differ in
  * every look, and by more than what arrives and expires meanwhile explains.
  */
@@ -74,7 +74,7 @@ function whyDifferent(right: readonly Replica[], other: readonly Replica[]): str
     return { low: Math.min(...values), high: Math.max(...values) };
   };
   const [last, otherLast] = [range(right, "last"), range(other, "last")];
-  // What one of them had at the first look the other one does not have at the last.
+  // What one of them had at the first inspection is missing from the other one at the last.
   if (otherLast.high < last.low) return "is behind and does not catch up";
   if (otherLast.low > last.high) return "holds messages that the others do not have";
   const [first, otherFirst] = [range(right, "first"), range(other, "first")];

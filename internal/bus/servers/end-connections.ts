@@ -3,7 +3,9 @@ import { type ConnectedUser, readConnections } from "./connected-users.ts";
 /** Servers end single connections from this version on. Before, they cannot search for the user of a JWT either. */
 export const oldestToEnd = "2.10.0";
 
-/** Of how many users at most connections are ended one by one: each costs a request, and claims end all in one pass. */
+/**
+ * Of how many users at most connections are ended one by one: each costs a request, and claims end all in one pass.
+ */
 export const maxEnded = 32;
 
 /**
@@ -14,7 +16,7 @@ export const fewConnections = 500;
 
 /** Connections of one user that a server names in one answer: each has a JWT of up to 2 KiB. */
 const maxNamed = 256;
-/** How often it is asked whether any are left. */
+/** How often the remaining ones are counted. */
 const rounds = 12;
 
 /** How requests to a server are sent. */

@@ -21,7 +21,7 @@ import { type Servers, watchServers } from "./system-servers.ts";
 // What the system account of a NATS server offers (NATS documents "System events", "Account resolver"), as
 // far as revocation and provisioning use it.
 
-/** After new claims were sent: when it is first looked whether servers refuse by them, and the longest pause. */
+/** After new claims were sent: when it is first checked whether servers refuse by them, and the maximum pause. */
 const firstCheckMs = 2;
 const maxCheckMs = 100;
 
@@ -273,7 +273,7 @@ async function pushClaims(view: View, jwt: string, refused: readonly string[]): 
   );
 }
 
-/** Looks until every server accepted the claims, or refuses these users. @param accepted servers, by ID */
+/** Checks until every server accepted the claims, or refuses these users. @param accepted servers, by ID */
 async function refusedEverywhere(
   view: View,
   { sub: account, nats: { revocations } }: Claims,

@@ -148,7 +148,7 @@ export async function restoreBus(
 /**
  * Restores what a bus does not have of a backup, each stream on one server, so that an interrupted restore continues.
  *
- * @param last the name of the stream that is restored after all others: who finds it finds all
+ * @param last the name of the stream that is restored after all others: a reader that finds it finds all
  * @throws SvcError as `restoreBus`; `conflict` naming a stream of the bus that has less than the backup
  */
 export async function restoreMissing(bus: Bus, dir: string, last: string): Promise<void> {

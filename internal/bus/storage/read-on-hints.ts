@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../../base/clock.ts";
 
 /**
- * Milliseconds after a hint. The bus tells subscribers of a change before its stream has stored it: of 23,000
+ * Milliseconds after a hint. The bus notifies subscribers of a change before its stream has stored it: of 23,000
  * reads right after such a message, 18 returned the value before, on a machine with little to do.
  */
 const readAgainMs = [20, 100, 500, 2_500];

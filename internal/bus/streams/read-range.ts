@@ -30,8 +30,8 @@ interface Batch {
 export type PlacedMessage = StoredMessage & { sequence: number };
 
 /**
- * Reads the messages of a stream from a sequence on, at most as many as are asked for, through one short-lived
- * consumer. What the stream holds elsewhere costs nothing.
+ * Reads the messages of a stream from a sequence on, at most as many as requested, through one short-lived consumer.
+ * What the stream holds elsewhere costs nothing.
  *
  * @param range.filter only messages on this subject; wildcards allowed
  * @param range.maxBytes read no more bytes than this, except for a single message that is larger

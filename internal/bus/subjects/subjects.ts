@@ -43,7 +43,7 @@ export const hintSubject = (peel: string): string => `svc.peel.${peel}.hint`;
 export const siteDispatchSubject = (site: string, jid: string): string => `svc.site.${site}.dispatch.${jid}`;
 /** Where the peels of a site receive hints that are for all of them. */
 export const siteHintSubject = (site: string): string => `svc.site.${site}.hint`;
-/** Where masters tell each other which command keys a peel has confirmed in its hello. It is not stored. */
+/** Where masters notify each other of the command keys that a peel has confirmed in its hello. It is not stored. */
 export const knownKeysSubject = "svc.master.known-keys";
 /** Where a peel fetches state files and binaries; `*` is every peel. */
 export const fetchSubject = (peel: string): string => `svc.peel.${peel}.fetch`;

@@ -71,4 +71,4 @@ export function digestOf(
 }
 
 const other = (reason: string) =>
-  new SvcError("unauthorized", `${reason}: nothing was agreed to; tell who answers for the masters`);
+  new SvcError("unauthorized", `${reason}: nothing was agreed to; report it to those who run the masters`);

@@ -160,7 +160,7 @@ function assertEnough(own: OwnHost, wanted: readonly string[], hosts: readonly s
   }
 }
 
-/** The masters are asked at last: also those that have just started. */
+/** The masters come last: also those that have just started. */
 async function withStatus(
   cli: Cli,
   use: (status: Parameters<typeof formatStatus>[0]) => Promise<void>,

@@ -10,8 +10,10 @@ export interface DoctorContext extends BusContext {
   identity(): BusIdentity;
   /** What is read of the fleet. */
   reads(): Promise<FleetReads>;
-  /** The same for all steps: several look at the masters. */
+  /** The same for all steps: several inspect the masters. */
   masters(): Promise<Masters>;
-  /** And when it was asked for by the clock of this host, milliseconds since the Unix epoch, and how long that took. */
+  /**
+   * And when it was requested by the clock of this host, milliseconds since the Unix epoch, and how long that took.
+   */
   probe(): Promise<StorageProbe & { requestedAt: number; roundTripMs: number }>;
 }

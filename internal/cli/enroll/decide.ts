@@ -148,7 +148,7 @@ async function decideOnSelected(
   const items = [...named.map((id): Item => known.get(id) ?? { id, peel_id: "" }), ...found.chosen];
   reportLeftOut(found, cli, decision);
   if (words.force === true && named.length === 0 && found.leftOut.length > 0) {
-    cli.say("--force counts for enrollments that are named by their ids, not for those that are selected");
+    cli.say("--force applies to enrollments that are named by their ids, not to those that are selected");
   }
   if (items.length === 0) cli.say("nothing is selected");
   else {

@@ -41,7 +41,7 @@ async function readStored(bus: Bus, state: EnrollmentState | "all"): Promise<Enr
     .map((record) => ({ ...namesOf(record.peelId), ...summarize(record) }));
 }
 
-/** The stored enrollments whose ids begin so, for those who ask no master. */
+/** The stored enrollments whose ids begin so, for commands that contact no master. */
 export async function storedCandidates(bus: Bus, _: "enr", beginning: string): Promise<Candidate[]> {
   const stored = await readStored(bus, "all");
   return stored.map(enrollmentOf).filter(({ id }) => id.startsWith(beginning));

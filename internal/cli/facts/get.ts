@@ -9,7 +9,7 @@ import { request } from "../request.ts";
 
 export const getCommand = command({
   name: "get",
-  description: "Show the facts that a peel stored last, whether it is on or off.",
+  description: "Show the facts that a peel stored last, whether it is online or not.",
   examples: ["svc facts get web-1.example.com", "svc facts get web-1.example.com mounts:/:fstype"],
   args: {
     peel: peelArg,

@@ -26,7 +26,7 @@ export const historyCommand = command({
         request(bus, peelOperations.getFactsHistory, { id, ...defined({ since }) }),
       );
       const { changes, known_since, more } = known;
-      // Lines and rows are of changes, each of which stands for itself; what is around them is said below.
+      // Lines and rows are of changes, each of which stands for itself; their context is shown below.
       const isList = cli.output === "jsonl" || cli.output === "csv";
       await cli.print(isList ? changes : known, () => formatChanges(changes, cli));
       if (changes.length === 0) cli.say("no changes");

@@ -6,7 +6,7 @@ export interface Candidate {
   id: string;
   /** What it is, for the person who chooses: `web-1.example.com, pending`. */
   text: string;
-  /** What it is called as well; to be called exactly so counts more than to begin so. */
+  /** What it is called as well; an exact match takes precedence over a match of its beginning. */
   name?: string;
 }
 

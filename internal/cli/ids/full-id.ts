@@ -5,8 +5,8 @@ import { type Candidate, chooseOne, isShortId, nounOf, type ShortKind } from "./
 import { readCandidates } from "./read-candidates.ts";
 
 /**
- * The whole id of what an operator named, who may give its beginning. It is looked up before anything is asked for
- * and said on standard error, so that a master decides on, records and signs whole ids only, and what appears
+ * The whole id of what an operator named, who may give its beginning. It is looked up before any request, and
+ * printed on standard error, so that a master decides on, records and signs whole ids only, and what appears
  * meanwhile is never meant.
  *
  * @param text a whole id, or what is not the beginning of one, stays as it is without a look

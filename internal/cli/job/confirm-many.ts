@@ -7,7 +7,7 @@ import { peelCount } from "./counts.ts";
  * pipelines name their targets, and have nobody to mistype them.
  *
  * @param options.isConfirmed `--yes`
- * @param options.count how many peels there are; not called where nobody is asked
+ * @param options.count how many peels there are; not called where nobody is prompted
  * @throws Exit 1 when the person does not want it
  */
 export async function confirmMany(

@@ -27,7 +27,7 @@ export interface RunRequest {
   batchWaitMs: number;
   mode: "follow" | "async" | "preview";
   show: ResultOptions;
-  /** Whether the person has agreed to whatever it would be asked. */
+  /** Whether the person has agreed in advance. */
   isConfirmed: boolean;
 }
 

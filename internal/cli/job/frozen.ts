@@ -13,7 +13,7 @@ const maxAttempts = 3;
 type Frozen = Pick<JobRequest, "target" | "targets" | "targets_digest" | "approvals">;
 
 /**
- * Asks for something that runs on peels. Who signs it says which peels it is for and how many others must agree, so
+ * Asks for something that runs on peels. The signer states which peels it is for and how many others must agree, so
  * that no master can add one or leave one out.
  *
  * @param question what a role must allow for it, apart from the peels

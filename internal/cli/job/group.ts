@@ -53,7 +53,7 @@ export function groupAnswers(
   return [...groups.values()];
 }
 
-/** What is said of a group on its line. */
+/** The line of a group. */
 export function cellOf({ answer, durations }: Pick<Group, "answer" | "durations">): string {
   if (durations === undefined) return answer.cell;
   const [min, max] = [seconds(durations.min), seconds(durations.max)];

@@ -9,7 +9,7 @@ import {
   textLines,
 } from "../../program/answers/mod.ts";
 
-/** What is said of a peel that has not returned anything. */
+/** The line of a peel that has not returned anything. */
 const silence: Partial<Record<Outcome, string>> = {
   offline: "not connected: never took the job",
   timeout: "no answer by the deadline",

@@ -36,7 +36,7 @@ async function areWaiting(waiting: readonly WaitingRequest[], name: string, cli:
   return true;
 }
 
-/** Does a change with the record as it is stored, and tells how it ended. */
+/** Makes a change with the record as it is stored, and returns how it ended. */
 async function change(
   cli: Cli,
   name: string,
@@ -52,7 +52,7 @@ async function change(
 ): Promise<void> {
   const signer = ownOperatorFile(cli);
   if (loses && signer.name === name) {
-    throw new SvcError("usage", `${name} is who you are: another operator with role admin does this`);
+    throw new SvcError("usage", `${name} is your own name: another operator with role admin must do this`);
   }
   const now = cli.clock.now();
   await withBus(cli, async (bus) => {

@@ -9,7 +9,7 @@ import { request } from "../request.ts";
 
 export const showCommand = command({
   name: "show",
-  description: "Show what the masters know of a peel, whether it is on or off.",
+  description: "Show what the masters know about a peel, whether it is online or not.",
   examples: ["svc peels show web-1.example.com"],
   args: { peel: peelArg },
   run: (args, cli) =>

@@ -6,7 +6,7 @@ import { type Cli, Exit } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { request } from "../request.ts";
 
-/** What a master is asked about. */
+/** What an operator wants to do. */
 export interface Question {
   kind: string;
   action: string;

@@ -10,15 +10,15 @@ import { withHint } from "../hints.ts";
 import { fullId } from "../ids/full-id.ts";
 import { NoMaster, request } from "../request.ts";
 
-/** How long one master has to answer a command, and how many are asked. */
+/** How long one master has to answer a command, and the number of attempts. */
 const timeoutMs = 2_000;
 const attempts = 5;
 
 export const idArg = word("Rollout id, rol-…", { required: true, ids: "rollouts" });
 
 /**
- * Pauses, resumes or aborts a rollout. It is asked for again when nobody answers: the bus may have chosen a
- * master that is frozen, perhaps the very one that drives the rollout, and asking twice does no harm.
+ * Pauses, resumes or aborts a rollout. The request is repeated when nobody answers: the bus may have chosen a
+ * master that is frozen, perhaps the very one that drives the rollout, and repeating it does no harm.
  *
  * @throws NoMaster when no master serves rollouts
  * @throws SvcError what the master answered, or `unavailable` when none did

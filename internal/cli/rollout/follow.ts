@@ -65,7 +65,7 @@ export async function watchRollout(
   }
 }
 
-/** Follows it through the masters; where one is lost, another one begins with the state of now. */
+/** Follows it through the masters; where one is lost, another one begins with the current state. */
 async function untilEnded(
   bus: Bus,
   id: string,

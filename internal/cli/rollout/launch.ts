@@ -62,7 +62,7 @@ export function readPlan(words: PlanWords): Partial<RolloutRequest> {
 }
 
 /**
- * Plans or starts a rollout, says what it is, and follows it if that is asked for.
+ * Plans or starts a rollout, prints it, and follows it if requested.
  *
  * @param onPlan called with the encoded ids of the peels of a plan that is only shown
  * @returns how it ended; `undefined` when it was not followed, and all is said and printed

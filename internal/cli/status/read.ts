@@ -72,7 +72,7 @@ export async function readStatus(
       return otherwise;
     });
   const [foreign = [], masters, survey, pending, strays, jobs, rollouts] = await Promise.all([
-    // Who may not know it sees the rest.
+    // An operator who may not see it sees the rest.
     reads.foreignConsumers && abortable(reads.foreignConsumers(), late).catch(() => undefined),
     part("masters", reads.masters(), unknown),
     part("peels", reads.survey(), nothing),

@@ -21,7 +21,7 @@ export async function warnOfUnwatched(bus: Bus, peels: readonly string[], cli: P
     (after) => request(bus, peelOperations.listPeels, { target, limit: maxPeels, ...after }),
     "peels",
   ).catch((thrown) => {
-    // Who may upgrade need not be allowed to read facts.
+    // An operator who may upgrade may lack the right to read facts.
     if (toSvcError(thrown).kind === "forbidden") return [];
     throw thrown;
   });

@@ -35,7 +35,7 @@ export interface ClientOptions {
   /**
    * A master refused a request for want of a session: resolves when there is one again, and the request is repeated.
    *
-   * @param requested the session of that request, which may be another one than that of now
+   * @param requested the session of that request, which may differ from the current one
    */
   signInAgain(requested: SessionView | undefined): Promise<void>;
 }

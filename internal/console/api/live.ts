@@ -23,7 +23,7 @@ export function eventsPath(after: string | undefined, query = new URLSearchParam
   return all.size === 0 ? "/api/v1/events" : `/api/v1/events?${all}`;
 }
 
-/** What happens in the fleet, as one stream tells it. */
+/** What happens in the fleet, as one stream. */
 export interface Live {
   /** Since when nothing arrives, milliseconds since the Unix epoch; `undefined` while the stream is open. */
   readonly brokenSince: ReadonlySignal<number | undefined>;
@@ -105,7 +105,7 @@ export function createLive(options: {
     retrying = worrying = undefined;
     source?.close();
     source = undefined;
-    // The next stream begins behind what arrived: it would not tell that again.
+    // The next stream begins behind what arrived: it would not repeat that.
     reports.flush();
   };
   return {

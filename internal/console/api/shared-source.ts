@@ -10,7 +10,7 @@ interface Shared {
   open(after: string | undefined): Source;
 }
 
-/** What the window that has the stream tells the others. */
+/** What the window that has the stream sends to the others. */
 type Reported =
   /** A window follows: say how the stream is. */
   | { type: "hello" }
@@ -22,7 +22,7 @@ const name = "svc-events";
 
 /**
  * One stream of events for all windows of a browser, which has six connections to a master for all of them together.
- * The window that holds the lock has the stream, and tells the others what arrives. When that window closes or is
+ * The window that holds the lock has the stream, and sends the others what arrives. When that window closes or is
  * hidden, the next one opens the stream behind the last event.
  *
  * @param after the position after which this window wants events
@@ -54,7 +54,7 @@ export function sharedSource({ locks, channel, open }: Shared, after: string | u
     if (own === undefined) take(data);
     else if (data.type === "hello" && own.readyState === sourceStates.open) say({ type: "open" });
   };
-  /** Takes what arrives as the others do, and tells them. */
+  /** Takes what arrives as the others do, and sends it to them. */
   const both = (reported: Reported) => {
     take(reported);
     say(reported);

@@ -8,7 +8,7 @@ export interface Binding {
 
 /** Keys: a single one such as `j`, or two in a row such as `g j`. */
 export interface Keys {
-  /** Adds bindings; a later one counts more than an earlier one. Returns what removes them. */
+  /** Adds bindings; a later one takes precedence over an earlier one. Returns what removes them. */
   bind(bindings: Readonly<Record<string, Binding>>): () => void;
   /** All of them, for the list of keys. */
   list(): [keys: string, title: string][];

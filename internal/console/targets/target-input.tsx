@@ -21,7 +21,7 @@ export interface TargetInputProps {
   search?: true;
 }
 
-/** A field for a target expression: what can follow is offered, and what is wrong is said with its column. */
+/** A field for a target expression: it offers what can follow, and shows what is wrong with its column. */
 export function TargetInput(props: TargetInputProps) {
   const { app, id, label, value, placeholder, onInput, onJudged, onSubmit, search } = props;
   const input = useRef<HTMLInputElement>(null);

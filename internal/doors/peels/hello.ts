@@ -12,8 +12,8 @@ import { createHelloEncoder, decodeHello, maxCommands } from "../../wire/hello.t
 import type { SettingsAnswer } from "../../wire/settings-answer.ts";
 
 /**
- * How many hellos are answered at the same time, and how many wait; each peel has one of them. Most of them wait for one
- * look at the storage that all of them share; `settings` bounds what is read for a single one.
+ * How many hellos are answered at the same time, and how many wait; each peel has one of them. Most of them wait for
+ * one read of the storage that all of them share; `settings` bounds what is read for a single one.
  */
 const bounds = { atOnce: 1_024, ofOne: 1, waiting: 16_384 } as const;
 

@@ -1,7 +1,10 @@
 import type { Clock } from "../../base/clock.ts";
 
 const checkMs = 1_000;
-/** A pause of this length, after the next look was due; who waits for an answer meanwhile gives up after 5 s. */
+/**
+ * A pause of this length, after the next look was due; a caller that waits for an answer meanwhile gives up after 5
+ * s.
+ */
 const longMs = 2_500;
 /** How long after a pause messages of the time before it may still be read. */
 const drainMs = 1_000;

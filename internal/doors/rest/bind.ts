@@ -123,7 +123,7 @@ function streaming(door: HttpDoor, bound: Bound, deps: unknown): Route {
     async handle(call) {
       const raw = queryOf(operation.input, inPath, auth, call);
       const last = resumes === undefined ? null : call.headers.get(lastEventId);
-      // It counts more than the same field of the address, which stays as it was.
+      // It takes precedence over the same field of the address, which stays as it was.
       if (resumes !== undefined && last !== null) raw.fields = { ...Object(raw.fields), [resumes]: last };
       const { start } = (await invokeFor(door, bound, deps, raw, call)) as v.InferOutput<typeof feed>;
       call.keepOpen();

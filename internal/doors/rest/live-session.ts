@@ -7,7 +7,7 @@ const checkEveryMs = 15_000;
 export interface LiveSession {
   /** Aborts when the client goes away, or when the session has ended. */
   readonly signal: AbortSignal;
-  /** From here on the session is looked at: the answer is a stream. */
+  /** From here on the session is checked again and again: the answer is a stream. */
   follow(): void;
 }
 

@@ -114,7 +114,7 @@ function operationOf(route: Described, components: Map<string, JsonSchema>): Det
 
 /** Any operation may need what the bus stores. */
 const storageAway =
-  "The storage of the bus does not answer, or has no majority of its servers. Ask again; what was asked may be done already";
+  "The storage of the bus does not answer, or has no majority of its servers. Try again; the request may have taken effect already";
 
 const notYours = "Your roles do not allow this; the message names who can do it";
 

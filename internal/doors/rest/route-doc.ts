@@ -14,7 +14,7 @@ export const tags: Readonly<Record<Tag, string>> = {
   Reactor: "Rules that react to events, and their circuit breakers",
   Approvals: "Requests that wait for other operators",
   Tokens: "Tokens of this interface",
-  Sessions: "Sign in to the console, and out of it",
+  Sessions: "Sign in to and out of the console",
   "Join tokens": "Tokens that hosts join with",
   Operators: "Who may ask: persons and pipelines with keys of their own",
   Roles: "What an operator may do, and on which peels",

@@ -61,7 +61,7 @@ export function assertWaiting(approval: Approval, now: number): void {
   throw new SvcError("conflict", `the request ${approval.id} ${how}`);
 }
 
-/** @throws SvcError `conflict` where who agrees saw another request */
+/** @throws SvcError `conflict` where the operator who agrees saw another request */
 export function assertSeen({ id, asker: { envelope } }: Approval, digest: Uint8Array | undefined): void {
   if (digest === undefined) return;
   if (envelope !== undefined && Buffer.from(sha256(envelope)).equals(digest)) return;

@@ -28,7 +28,7 @@ function bearerOf(bearer: OperatorCaller["bearer"]): string | undefined {
   return bearer?.kind === "token" ? bearer.id : bearer?.kind;
 }
 
-/** The caller of a stored request, with the roles of now. */
+/** The caller of a stored request, with the current roles. */
 export function callerOf(
   { name, person, door, key, subject, envelope, bearer }: Party,
   roles: readonly string[],

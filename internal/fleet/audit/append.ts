@@ -16,7 +16,7 @@ const maxMs = 4_500;
 const attemptMs = 4_000;
 /** How many entries are under way at the same time. */
 const batchSize = 64;
-/** How many entries wait at most: more than a master is asked at the same time. */
+/** How many entries wait at most: more than a master serves at the same time. */
 const maxWaiting = 10_000;
 const retryAfterMs = 2_000;
 
@@ -105,7 +105,7 @@ export function createAuditWriter(deps: AppendDeps): AuditWriter {
       return promise;
     },
     async refresh(ends, known) {
-      // Nobody wrote since the last look. Whether the entry is still the same, `openAuditMemory` compares.
+      // Nobody wrote since the last check. Whether the entry is still the same, `openAuditMemory` compares.
       if (ends.last === writing.newest?.seq) {
         writing.isCut = false;
         return;

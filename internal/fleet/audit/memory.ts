@@ -66,7 +66,7 @@ export function openAuditMemory(options: {
   const readAt = async (seq: number) => {
     const message = await messageAt(bus, auditStream, seq);
     if (message === undefined) return undefined;
-    // Whether a master wrote it is verified only where that is asked for: a look at an idle audit compares the hash.
+    // Whether a master wrote it is verified only on request: a check of an idle audit compares the hash.
     return { hash: sha256Hex(message.data), at: () => genuineEntry(message.data, seq, keys())?.at };
   };
   const remember = (next: RememberedAudit) => {

@@ -31,9 +31,10 @@ const maxPeels = 65_536;
 /** The budgets of all peels on one master. */
 export interface Budgets {
   /**
-   * Counts a message of a peel; to be asked before anything is decoded or stored.
+   * Counts a message of a peel; to be called before anything is decoded or stored.
    *
-   * @param at when it was sent, if that is known: a backlog does not count as a flood; always of the same clock for one kind
+   * @param at when it was sent, if that is known: a backlog does not count as a flood; always of the same clock for
+   * one kind
    * @returns whether it is within the budget
    */
   take(peel: string, kind: BudgetKind, bytes?: number, at?: number): boolean;

@@ -27,7 +27,7 @@ import { type BudgetKind, type Budgets, createBudgets } from "./budgets.ts";
 import { createLogLines, type LogLines } from "./log-lines.ts";
 import type { Budget } from "./meter.ts";
 
-/** Who suspends a peel that floods, in its record. */
+/** The name of a suspension for flooding, in the record of the peel. */
 const operator = "svc-master";
 /** How soon a suspension that failed is tried again, while the peel floods. */
 const againMs = 10_000;

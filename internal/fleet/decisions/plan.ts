@@ -166,7 +166,7 @@ function peelOf({ bucket, key, value }: Stored): string | undefined {
 
 const indexName = (peelId: string) => nameOf({ bucket: "enrollments", key: indexKey(peelId) });
 
-/** A decided record counts more than a pending one; of two equal ones, that which is in force remains so. */
+/** A decided record takes precedence over a pending one; of two equal ones, that which is in force remains so. */
 function rank({ id, state }: Enrollment, indexed: string | undefined): number {
   return (state === "pending" ? 0 : 2) + (id === indexed ? 1 : 0);
 }

@@ -53,7 +53,7 @@ export function newestChange(entries: readonly Pick<Entry, "key" | "value">[]): 
   return Math.max(0, ...entries.map(({ key, value }) => recordOf(key, value)?.updatedAt ?? 0));
 }
 
-/** Who the peel is stays. What the fleet before issued, saw and signed ends with it. */
+/** The identity of the peel stays. What the previous fleet issued, saw and signed ends with it. */
 function succeed(record: Enrollment, { operator, now }: { operator: string; now: number }): Enrollment {
   const {
     issuedAt: _issuedAt,

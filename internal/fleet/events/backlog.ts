@@ -5,13 +5,13 @@ const oldestMs = 12 * 3600_000;
 const maxKept = 2_000;
 
 /**
- * What a master finds when it starts, and may have to tell: its predecessor may have ended after it stored something
- * and before it published. Only what is among the last things that were stored can be that.
+ * What a master finds when it starts, and may have to publish: its predecessor may have ended after it stored
+ * something and before it published. Only what is among the last things that were stored can be that.
  */
 export interface Backlog<T> {
   /** @param at when it was stored last, milliseconds since the Unix epoch */
   add(item: T, at: number): void;
-  /** Takes out what the master tells, in the order in which it was added. */
+  /** Takes out what the master publishes, in the order in which it was added. */
   take(now: number): T[];
 }
 

@@ -49,7 +49,7 @@ export const choice = {
   after: v.optional(
     described(
       v.pipe(v.string(), v.regex(new RegExp(positionPattern), "must be the position of an event")),
-      "Begin behind this position; it counts more than `since`",
+      "Begin after this position; takes precedence over `since`",
     ),
   ),
 };

@@ -23,10 +23,10 @@ export const shownEvent = titled(
     peel_id: v.exactOptional(described(v.string(), "The same, encoded")),
     origin: described(
       v.picklist(["peel", "service"]),
-      "Who said so. What a peel says of itself is not checked, except who it is",
+      "Source of the event. What a peel reports about itself is not verified, except its identity",
     ),
     data: described(plainMap, "Details; bytes are base64"),
-    position: described(v.string(), "Where to continue behind it"),
+    position: described(v.string(), "Where to continue after it"),
   }),
 );
 export type ShownEvent = v.InferOutput<typeof shownEvent>;

@@ -10,7 +10,7 @@ export const expectedDoors = {
       ...{ method: "POST", path: "/api/v1/enroll-expected", tag, show: "hosts", readsAll: true },
       ...{ body: "required", bodyTitle: "HostsToExpect" },
       answers: {
-        200: "What became of each of them",
+        200: "The outcome for each of them",
         409: "A host is expected with another key, or too many are expected",
       },
     },

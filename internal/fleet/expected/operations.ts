@@ -54,7 +54,7 @@ export const expectHosts = operation({
   kind: "decide",
   summary: "Expect hosts, so that they are enrolled when they prove their keys",
   description:
-    "Each entry lets one host in, once. All hosts of a request are looked at before one is written. A host that is expected already is renewed.",
+    "Each entry admits one host, once. All hosts of a request are checked before any is written. The entry of a host that is already expected is renewed.",
   input: v.strictObject({
     hosts: described(
       v.pipe(

@@ -77,7 +77,7 @@ export async function giveBack(deps: TakeDeps, peelId: string, enrollment: strin
   );
 }
 
-/** Whether an entry counts for this key now. @param now milliseconds since the Unix epoch */
+/** Whether an entry is valid for this key now. @param now milliseconds since the Unix epoch */
 export function isOpen(host: ExpectedHost, publicKey: string, now: number): boolean {
   return host.endsAt > now && host.publicKey === publicKey;
 }

@@ -27,7 +27,7 @@ export interface ConfirmDeps {
  */
 export interface Confirmer {
   /**
-   * Looks at the returns of a job. Those that are not stored count no more, and the command is sent again.
+   * Looks at the returns of a job. Those that are not stored are ignored, and the command is sent again.
    *
    * @returns whether all that count are stored
    * @throws SvcError `storage`

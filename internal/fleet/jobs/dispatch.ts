@@ -169,7 +169,7 @@ async function existingJob(
   if (job !== "taken") return { job, away: countAway(deps, job) };
   throw new SvcError(
     "forbidden",
-    `the id ${wanted.jid} belongs to a job that was not made for ${wanted.operator}, so nothing was started: svc job show ${wanted.jid} tells whose it is`,
+    `the id ${wanted.jid} belongs to a job that was not made for ${wanted.operator}, so nothing was started: svc job show ${wanted.jid} shows whose it is`,
   );
 }
 

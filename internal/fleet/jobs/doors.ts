@@ -47,7 +47,7 @@ export const jobDoors = {
       stream: { maxDurationMs: 24 * 3600_000 + 60_000 },
       answers: { 200: "The stream", 404: noSuchJob },
     },
-    // Who runs something follows it.
+    // The operator who runs something follows it.
     bus: { subject: "svc.admin.jobs.follow", also: ["jobs run", "rollouts start", "upgrades start"] },
     hints,
   },

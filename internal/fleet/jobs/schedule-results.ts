@@ -37,7 +37,7 @@ export interface ScheduleResultsDeps {
   bus: Bus;
   jobs: Bucket;
   /**
-   * Asked with each message before it is decoded: whether it is within the budget of the peel.
+   * Called with each message before it is decoded: whether it is within the budget of the peel.
    *
    * @param storedAt when the bus took it: what waited for a master does not count as a flood
    */

@@ -38,7 +38,7 @@ export interface CommandDeps {
   mac: RecordMac;
   /** The encoded records that prove an operator to a verifier that knows only the administrators. */
   recordsOf?(operator: string): readonly Uint8Array[];
-  /** The site whose commands a peel hears. */
+  /** The site whose commands a peel receives. */
   siteOf?(peel: string): string | undefined;
   /** The sites at which a peel may be: the commands for other peels do not get there. */
   sitesOf?(peel: string): readonly string[];

@@ -35,7 +35,7 @@ export interface JoinTokenDeps {
   random: Random;
 }
 
-/** What is asked of a new token. */
+/** The request for a new token. */
 export interface RequestedToken {
   peel: string;
   uses: number;

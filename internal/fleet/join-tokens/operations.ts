@@ -76,7 +76,7 @@ export const createJoinToken = operation({
     note: v.optional(
       described(
         v.pipe(v.string(), v.maxLength(200, "must have at most 200 characters")),
-        "What it is for, for people",
+        "Note for people about its purpose",
       ),
     ),
     seal_to: v.optional(

@@ -63,8 +63,8 @@ interface Taking extends TakeDeps {
  * Takes uses of tokens, one write for each. Of two masters that want the same use, one gets it.
  *
  * A master that dies between the use and the record leaves a use without an enrollment. The same host gets it again
- * when it asks again, and after `settledMs` any other host does. Until then the same host is asked to come again: the
- * first master may still be at work.
+ * when it sends its request again, and after `settledMs` any other host does. Until then the same host is asked to
+ * come again: the first master may still be at work.
  */
 export function createTakings(deps: TakeDeps) {
   const { view, clock } = deps;

@@ -4,7 +4,7 @@ import { count, time } from "../../base/record-kinds.ts";
 import { vouched } from "../../identity/mod.ts";
 
 // Each use of a token has a key of its own, from 0 to one less than the uses of the token: so there are never more,
-// and hosts that join at the same time do not wait for each other. Who takes a use writes its key by
+// and hosts that join at the same time do not wait for each other. The master that takes a use writes its key by
 // compare-and-swap, and a use that was given back keeps its key, so that a key that is gone was removed by others.
 
 const text = v.pipe(v.string(), v.maxLength(256));

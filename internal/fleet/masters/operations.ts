@@ -39,7 +39,7 @@ const master = titled(
     answers: described(v.boolean(), "Whether it is the one that answers this request"),
     readiness: described(
       v.picklist(readinesses),
-      "What it says of itself when it is asked now; `silent` is one that does not answer, whatever its heartbeat says",
+      "What it reports about itself now; `silent` if it does not answer, whatever its heartbeat says",
     ),
     reason: v.exactOptional(described(v.string(), "Why it is anything but `up`")),
     leases: described(v.array(v.string()), "The leases that it holds: each has one holder"),
@@ -66,7 +66,7 @@ export const listMasters = operation({
   kind: "read",
   summary: "List the live masters, how each is, and what it does alone",
   description:
-    "Each of them is asked for its own readiness at this moment. One that ended is listed until its heartbeat expires, for 15 s at most.",
+    "Each master reports its own readiness at this moment. A master that ended is listed until its heartbeat expires, for 15 s at most.",
   scope: { kind: "masters", action: "read" },
   output: v.object({ masters: v.array(master), leases: v.array(lease) }),
   async run({ requestReadiness, heartbeats, leases, driven, self }: MastersDeps) {
@@ -98,7 +98,7 @@ export const probeStorage = operation({
   name: "masters.probe",
   kind: "read",
   summary: "See whether the storage of the bus takes and returns values",
-  description: "Of the master that answers, over its own connection. Nothing else is stored by it.",
+  description: "Measured by the master that answers, over its own connection. It stores nothing else.",
   scope: { kind: "masters", action: "read" },
   output: titled(
     "StorageProbe",
@@ -112,7 +112,7 @@ export const probeStorage = operation({
           "The fullest of those near their limit",
         ),
       ),
-      replicas: described(integer, "How many replicas the most replicated of them has"),
+      replicas: described(integer, "Largest number of replicas among them"),
       stored_at: v.exactOptional(
         described(v.number(), "When the bus stored that value, milliseconds by its clock"),
       ),

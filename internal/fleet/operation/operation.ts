@@ -180,7 +180,7 @@ interface Declared<Deps, Input extends InputSchema, Output extends v.GenericSche
   run(deps: Deps, input: v.InferOutput<Input>, call: Call): Promise<v.InferOutput<Output>>;
 }
 
-/** One capability of a master, whichever door it is asked through. */
+/** One capability of a master, through whichever door it is requested. */
 export interface Operation<Deps, Input extends InputSchema, Output extends v.GenericSchema>
   extends Required<Omit<Declared<Deps, Input, Output>, "description">>,
     Pick<Declared<Deps, Input, Output>, "description"> {

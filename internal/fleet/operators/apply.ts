@@ -34,11 +34,12 @@ export interface Applied {
 }
 
 /**
- * Verifies a signed record, stores it, and makes the bus agree: who may do less is disconnected. The revocation is
- * written before the record: after a crash between the two it is enforced, and the request can be repeated.
+ * Verifies a signed record, stores it, and makes the bus agree: an operator who may do less is disconnected. The
+ * revocation is written before the record: after a crash between the two it is enforced, and the request can be
+ * repeated.
  *
- * @throws SvcError as `assertChange`; `conflict` when others depend on the signature of the operator that goes; `unavailable` when
- *   it is stored, but the bus did not confirm in time: masters continue to enforce it
+ * @throws SvcError as `assertChange`; `conflict` when others depend on the signature of the operator that goes;
+ * `unavailable` when   it is stored, but the bus did not confirm in time: masters continue to enforce it
  */
 export async function applyChange(
   deps: ApplyDeps,

@@ -163,7 +163,7 @@ function assertSigned(
   if (chain !== undefined && (listed === undefined || isOfFile)) return;
   const who = administrators.map((one) => one.name).join(", ");
   const reason = isOwn
-    ? "nobody signs for themselves"
+    ? "operators cannot sign for themselves"
     : listed === undefined
       ? "its signer is not an operator with role admin who counts now"
       : "only another administrator of the file can sign for one";

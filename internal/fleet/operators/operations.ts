@@ -69,7 +69,7 @@ const shown = titled(
     roles: v.array(v.string()),
     state: described(
       v.picklist(["active", "disabled", "expired", "refused"]),
-      "`refused` where the record does not count for another reason",
+      "`refused` where the record is not valid for another reason",
     ),
     reason: v.exactOptional(described(v.string(), "Why it is not active")),
     administrator: described(v.boolean(), "Whether it is in the file of administrators of the masters"),

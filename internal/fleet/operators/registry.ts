@@ -49,7 +49,7 @@ export interface Registry {
   noteVersion(record: SignedOperatorRecord): void;
   /** What changes are judged against. */
   readonly standing: Standing;
-  /** The records that count now and would not without this one. */
+  /** The records that are valid now and would not be without this one. */
   dependents(name: string, at: number): readonly string[];
   /** Calls `run` after each change. @returns a function that unsubscribes */
   onChange(run: () => void): () => void;
@@ -72,7 +72,10 @@ export function createRegistry({ bucket, administrators, floors, clock, log }: R
   };
   const { view, standing } = createStanding({ administrators, floors, log });
   const floorOf = (name: string) => floors.of(name);
-  /** Only what an administrator signed raises the floor: who may only write to the bus cannot shut anyone out. */
+  /**
+   * Only what an administrator signed raises the floor: an attacker who can only write to the bus cannot shut anyone
+   * out.
+   */
   const noteVersion = (record: SignedOperatorRecord) => {
     if (record.version <= floorOf(record.name) || !standing.isSigned(record)) return;
     if (chainAbove(standing, record, clock.now()) === undefined) return;

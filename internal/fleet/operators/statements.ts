@@ -75,7 +75,7 @@ export function followStatements(deps: {
       const isKnown = known.has(statement.key);
       if (!isKnown && statement.version !== (list.at(-1)?.version ?? 0) + 1) continue;
       list.push(statement);
-      // Who signed the first one may have left the file since: its list is then that of the file.
+      // The signer of the first one may have left the file since: its list is then that of the file.
       if (!isKnown && (led.length > 0 || !isSameList(statement.administrators, administrators()))) continue;
       led.push(statement);
       for (const { publicKey } of statement.administrators) known.add(publicKey);

@@ -1,4 +1,4 @@
-/** Who still asks without a signature, as one master has seen it since its start. */
+/** Operators who still send unsigned requests, as one master has seen them since its start. */
 export interface UnsignedRequester {
   /** The name in the request, which proves nothing. */
   name: string;
@@ -8,13 +8,13 @@ export interface UnsignedRequester {
   lastAt: number;
 }
 
-/** Names and subjects that are remembered; those that asked longest ago are forgotten first. */
+/** Names and subjects that are remembered; the least recent ones are forgotten first. */
 const max = 256;
 const maxName = 64;
 
 export interface UnsignedRequesters {
   note(subject: string, claimed: unknown): void;
-  /** The last to ask comes first. */
+  /** The most recent one comes first. */
   list(): readonly UnsignedRequester[];
 }
 

@@ -23,7 +23,7 @@ const shownLastJob = titled(
     jid: described(v.string(), "Id of the job"),
     function: v.string(),
     outcome: v.exactOptional(
-      described(v.picklist(outcomes), "How it ended on this peel; `pending` while it runs there"),
+      described(v.picklist(outcomes), "How it ended on this peel; `pending` while it runs"),
     ),
     at: described(timestamp, "When the job was created"),
   }),
@@ -39,7 +39,7 @@ export const shownPeel = titled(
     state: described(v.picklist(enrollmentStates), "State of that enrollment"),
     alive: described(v.boolean(), "Whether its last heartbeat is less than 30 seconds old"),
     alive_since: v.exactOptional(
-      described(timestamp, "Since when the master that answers hears it without a break"),
+      described(timestamp, "Since when the master that answers has received its heartbeats without a break"),
     ),
     silent_since: v.exactOptional(
       described(

@@ -10,7 +10,7 @@ import { aliveMs, type FleetIndex } from "../targeting/mod.ts";
 
 /** A peel that is away for less than this, such as for its restart, is not written down. */
 const restartMs = 10_000;
-/** A whole site may fall silent at once: how much is written in one look, and how much of it at a time. */
+/** A whole site may fall silent at once: how much is written in one check, and how much of it at a time. */
 const maxAtOnce = { check: 2_000, writes: 32 } as const;
 /** How often masters note that they have written all there is. No peel id begins with `_`. */
 const markEveryMs = 60_000;
@@ -19,7 +19,7 @@ const markKey = "_seen";
 const silence = record("silence", { since: ["silent_since", time] }, { isOpen: true });
 const seen = record("mark of silences", { at: ["seen_at", time] }, { isOpen: true });
 
-/** Since when peels are silent, also after the restart of the only master that heard them. */
+/** Since when peels are silent, also after the restart of the only master that received their heartbeats. */
 export interface Silences {
   /** Resolves when what was stored at the start is known. */
   readonly ready: Promise<void>;
@@ -28,7 +28,7 @@ export interface Silences {
    * the last time at which one knew it alive. `undefined` for one that never reported.
    */
   sinceOf(peel: string): number | undefined;
-  /** Writes down what changed since the last look. Called when heartbeats had the time to arrive. */
+  /** Writes down what changed since the last check. Called when heartbeats had the time to arrive. */
   check(): void;
   /** Resolves when nothing is being written. */
   stop(): Promise<void>;
@@ -63,10 +63,10 @@ interface Following extends SilencesDeps {
 }
 
 /**
- * Follows and keeps the bucket `presence`: an entry for each member that is silent. Every master compares it with what
- * it hears, and writes what differs, so that one entry is written when a peel falls silent and one when it is back,
- * whatever number of masters there is. A mark says until when all that was silent had its entry: a member without one
- * was alive then.
+ * Follows and keeps the bucket `presence`: an entry for each member that is silent. Every master compares it with
+ * the heartbeats it receives, and writes what differs, so that one entry is written when a peel falls silent and one
+ * when it is back, whatever number of masters there is. A mark says until when all that was silent had its entry: a
+ * member without one was alive then.
  */
 export function followSilences(deps: SilencesDeps): Silences {
   const { log } = deps;
@@ -83,7 +83,7 @@ export function followSilences(deps: SilencesDeps): Silences {
     sinceOf(peel) {
       const entry = following.stored.get(peel);
       const since = deps.index.lifeOf(peel).since ?? lastSign(following, peel, entry);
-      // Two masters differ by moments in what they heard, but not in what is stored.
+      // Two masters differ by moments in what they received, but not in what is stored.
       return since !== undefined && entry !== undefined && isOf(entry, since) ? entry.since : since;
     },
     check() {
@@ -115,7 +115,7 @@ function receive(following: Following, { key, value, revision }: Change): void {
   else stored.set(Buffer.from(key).toString(), { since, revision });
 }
 
-/** The last sign of life of a peel that this master never heard. */
+/** The last sign of life of a peel whose heartbeats this master never received. */
 function lastSign(
   { index, compliance, firstMark }: Following,
   peel: string,

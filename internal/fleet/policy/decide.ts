@@ -5,7 +5,7 @@ import { ruleFor } from "./match.ts";
 import type { Policy, PolicyRule } from "./policy.ts";
 import { type ExternalDeps, type Failure, NoAnswer, requestExternal } from "./request-external.ts";
 
-/** How many hosts wait for a program or webhook at most; more are asked to come again. */
+/** How many hosts wait for a program or webhook at most; others get the answer to come again. */
 const maxWaiting = 64;
 
 /** What the policy decided about a host. */
@@ -48,7 +48,7 @@ export function createPolicyEngine(deps: EngineDeps): PolicyEngine {
     if ("decide" in decider) return decider;
     active++;
     try {
-      // A host that asks again while its first request waits takes no second place.
+      // A host that repeats its request while the first one waits takes no second place.
       return await slotsFor(workers).run(async () => {
         running++;
         try {

@@ -7,7 +7,7 @@ import { readConfigFile } from "../../program/config/mod.ts";
 import type { Policy, PolicyRule } from "./policy.ts";
 import { readPolicy } from "./read-policy.ts";
 
-/** What a look at a policy file found. */
+/** What checking a policy file found. */
 export interface LintedPolicy {
   /** Absent when the file has a problem. */
   policy?: Policy;

@@ -124,7 +124,7 @@ function matchOfRule() {
   const network = v.pipe(text(64), readBy(networkOf));
   const trust = oneOf(
     ["ok", "unknown"],
-    () => "expected ok, or unknown for a host that did not say; no rule is asked about a trust mismatch",
+    () => "expected ok, or unknown for a host that did not report it; no rule decides about a trust mismatch",
   );
   const types = choices(oneOf(evidenceTypes, () => `expected one of ${evidenceTypes.join(", ")}`));
   const anyFields = v.pipe(

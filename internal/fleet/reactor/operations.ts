@@ -60,7 +60,7 @@ const statusSchema = v.object({
     v.object({ name: v.string(), running: v.boolean(), waiting: v.number(), in_hand: v.number() }),
   ),
 });
-/** How the reactor does, as its master tells. */
+/** The state of the reactor, as its master reports it. */
 export type ReactorStatus = v.InferOutput<typeof statusSchema>;
 
 export const showReactor = operation({

@@ -127,7 +127,7 @@ test.each<[string, (jid: string) => Job]>([
   await jobs.create(jid, taken);
   await expect(perform(deps, doing)).rejects.toMatchObject({
     kind: "forbidden",
-    message: `the id ${jid} belongs to a job that was not made for reactor:clean, so nothing was started: svc job show ${jid} tells whose it is`,
+    message: `the id ${jid} belongs to a job that was not made for reactor:clean, so nothing was started: svc job show ${jid} shows whose it is`,
   });
   expect(sent).toEqual([]);
   expect((await jobs.get(jid))?.value).toEqual(taken);

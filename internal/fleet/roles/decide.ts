@@ -2,7 +2,7 @@ import { displayPeelId } from "../../base/names/peel-id.ts";
 import { nameOfScope, type Scope } from "../operation/mod.ts";
 import type { Grant, JobRule, Role, RoleBook } from "./role.ts";
 
-/** What a request asks to be allowed. */
+/** What a request needs to be allowed. */
 export interface Wanted {
   scope: Scope;
   /** The part that concerns peels: the job or the rollout that it starts, or that it is about. */
@@ -11,7 +11,10 @@ export interface Wanted {
 
 /** A function, or several, on peels. */
 export interface Work {
-  /** `start` to let it run, with the approvals that this needs; `continue` for what was started before; `stop` to end it. */
+  /**
+   * `start` to let it run, with the approvals that this needs; `continue` for what was started before; `stop` to end
+   * it.
+   */
   to: "start" | "continue" | "stop";
   /** Names of functions, no aliases. */
   functions: readonly string[];

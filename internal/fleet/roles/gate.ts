@@ -7,7 +7,7 @@ import type { Target } from "../targeting/mod.ts";
 import { type Decision, decide, type Wanted, type Work } from "./decide.ts";
 import type { RoleBook } from "./role.ts";
 
-/** A stored job or rollout, as far as roles ask. */
+/** A stored job or rollout, as far as roles need it. */
 export interface StoredWork {
   functions: readonly string[];
   /** Encoded ids. */

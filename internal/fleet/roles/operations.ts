@@ -94,7 +94,7 @@ const maxRoles = 64;
 const maxAdministrators = 3;
 
 const question = {
-  kind: described(v.string(), "Kind of what is asked for, such as `jobs`"),
+  kind: described(v.string(), "Kind of the request, such as `jobs`"),
   action: described(v.string(), "The action, such as `run`"),
   ...targetFields,
   function: v.optional(described(v.string(), "For `jobs run` and `rollouts start`: the function")),
@@ -183,7 +183,7 @@ const commands: readonly string[] = ["pause", "resume", "abort"];
 
 type Question = v.InferOutput<typeof mayDo.input>;
 
-/** The question as the gate would be asked it by the operation itself. @throws SvcError `bad_request` */
+/** The question that the operation itself would put to the gate. @throws SvcError `bad_request` */
 function questionOf(requested: Question): Pick<Passenger, "scope" | "input" | "touched"> {
   const scope = scopeOf(requested.kind, requested.action);
   const starts =

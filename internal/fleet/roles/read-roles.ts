@@ -28,7 +28,10 @@ const maxItems = 256;
 const maxTargetLength = 4_096;
 const maxPatternLength = 128;
 const kinds = Object.keys(scopes) as ScopeKind[];
-/** Of these kinds nothing is ever parked until others agree: agreeing itself, and what nobody asks masters for. */
+/**
+ * Of these kinds nothing is ever parked until others agree: agreeing itself, and what is never requested from
+ * masters.
+ */
 const neverParked: readonly ScopeKind[] = [
   ...(["approvals", "audit", "console", "events", "facts", "settings", "states"] as const),
 ];

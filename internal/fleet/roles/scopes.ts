@@ -11,7 +11,7 @@ const ofJobRules: readonly Scope[] = [
   { kind: "facts", action: "resolve" },
 ];
 
-/** Who starts a rollout or an upgrade may see it, as `decide` does. */
+/** An operator who may start a rollout or an upgrade may see it, as in `decide`. */
 const startsRollouts: ReadonlySet<string> = new Set(["rollouts start", "upgrades start"]);
 
 /**

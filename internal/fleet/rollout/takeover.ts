@@ -49,7 +49,7 @@ interface Seen {
   timer?: Timer;
 }
 
-/** What this master heard of drivers. */
+/** What this master received from drivers. */
 interface Listening extends TakeoverDeps {
   readonly seen: Map<string, Seen>;
   stopped: boolean;

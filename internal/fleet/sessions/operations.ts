@@ -19,7 +19,7 @@ export interface ProviderCode {
   redirect_uri: string;
 }
 
-/** Who shows something, and until when that counts, milliseconds since the Unix epoch. */
+/** Who shows something, and until when that is valid, milliseconds since the Unix epoch. */
 export interface Shown {
   who: Who;
   until?: number;
@@ -42,7 +42,9 @@ export interface SessionDeps extends SessionJudging {
   sourceOf(address: string): string;
   /** Base URLs of the masters. */
   urls(): readonly string[];
-  /** Writes to the audit that something begins; what it returns is called at its end. @throws SvcError `unavailable` */
+  /**
+   * Writes to the audit that something begins; what it returns is called at its end. @throws SvcError `unavailable`
+   */
   begin(what: {
     action: "sessions.open" | "sessions.end";
     who: string;
@@ -68,7 +70,7 @@ export const openSession = operation({
   kind: "change",
   summary: "Sign in to the console",
   description:
-    "With exactly one of `token`, `link` and `oidc`. The answer sets the cookie `__Host-svc`, which counts for requests of the console itself.",
+    "With exactly one of `token`, `link` and `oidc`. The answer sets the cookie `__Host-svc`, which is valid for requests of the console itself.",
   admits: ["anonymous"],
   scope: "public",
   input: v.strictObject({
@@ -185,7 +187,7 @@ export const endSession = operation({
     const { name, session } = ownSession(caller);
     const own = await findSession(deps, "session", session.digest);
     const others = own !== undefined && everywhere !== undefined ? await keptOf(deps, own.session.who) : [];
-    // The one that asks last: as long as another one is there, it can be asked for again.
+    // The last holder: as long as another one exists, the request can be repeated.
     const all = [
       ...others.filter((one) => one.session.id !== session.id),
       ...(own === undefined ? [] : [own]),

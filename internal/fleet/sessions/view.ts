@@ -6,14 +6,14 @@ import { described, timestamp, titled } from "../../base/schema.ts";
 export const sessionFields = {
   name: described(v.string(), "Who is signed in, as logs and records name them"),
   roles: v.exactOptional(
-    described(v.array(v.string()), "The roles of now; absent for credentials that may do everything"),
+    described(v.array(v.string()), "Current roles; absent for credentials that may do everything"),
   ),
-  csrf: described(v.string(), "What each change needs in the header `X-CSRF-Token`"),
+  csrf: described(v.string(), "Value that each change must have in the header `X-CSRF-Token`"),
   signed_in_at: timestamp,
   expires_at: timestamp,
   may: described(
     v.record(v.string(), v.array(v.string())),
-    "What the roles allow at all, by kind: whether they allow it for a target is judged at the request",
+    "What the roles allow at all, by kind; whether they allow it for a target is decided at each request",
   ),
 };
 

@@ -61,7 +61,7 @@ const whole = v.strictObject({ id, name: v.optional(name) });
 const one = v.strictObject({ id, name });
 const touches = (input: { id: string }) => ({ peel: encodePeelId(input.id) });
 const secrets =
-  "What is secret by its name, or by its form, or comes from a file below a directory `secret`, is `********`.";
+  "A value that is secret by its name or its form, or that comes from a file below a directory `secret`, is shown as `********`.";
 
 const read = { kind: "settings", action: "render" } as const;
 const reveal = { kind: "settings", action: "reveal" } as const;

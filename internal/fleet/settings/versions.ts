@@ -10,8 +10,8 @@ export interface SettingsVersions {
   /** @returns `undefined` when none was compiled for this peel, or it is not read yet */
   versionOf(peelId: string): number | undefined;
   /**
-   * Whether there is nothing to tell a peel that has this version (0: none), by all that is stored now. Many who ask
-   * at the same time share one look at the storage.
+   * Whether there is nothing to tell a peel that has this version (0: none), by all that is stored now. Concurrent
+   * callers share one read of the storage.
    *
    * @throws SvcError `unavailable` or `storage`, as `Watch.caughtUp`
    */

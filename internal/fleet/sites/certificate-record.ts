@@ -32,7 +32,7 @@ export function hasTooMany(before: Pick<SiteCertificate, "recent"> | undefined, 
   return (before?.recent ?? []).filter((at) => at > now - windowMs).length >= maxInWindow;
 }
 
-/** The times of the last certificates with one of now: as many as the limit counts. */
+/** The times of the last certificates, including one now: as many as the limit needs. */
 export function withRecent(
   before: Pick<SiteCertificate, "recent"> | undefined,
   now: number,

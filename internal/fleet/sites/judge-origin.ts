@@ -19,7 +19,10 @@ const namedMs = 15 * 60_000;
 /** What the fleet says of a peel and of sites. */
 interface Placed {
   labels?: Readonly<Record<string, string>>;
-  /** Sites that it was at before, and until when its credentials of that time are good, milliseconds since the Unix epoch. */
+  /**
+   * Sites that it was at before, and until when its credentials of that time are good, milliseconds since the Unix
+   * epoch.
+   */
   leftSites?: readonly { site: string; until: number }[];
 }
 
@@ -47,7 +50,7 @@ export interface OriginJudge {
 
 /** What a site said lately for peels that are not its own. */
 interface Foreign {
-  /** When each of these members was last heard, on the monotonic clock, by its id. */
+  /** When the last heartbeat of each of these members arrived, on the monotonic clock, by its id. */
   named: Map<string, number>;
   /** Messages since the last report. */
   count: number;

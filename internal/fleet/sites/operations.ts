@@ -57,7 +57,7 @@ export const addSite = operation({
   kind: "change",
   summary: "Add a site: a server of the bus that stands with its peels",
   description:
-    "The server connects with two keys whose secret halves only it has. The answer has what it needs besides. The same request again has the same answer.",
+    "The server connects with two keys whose private halves only it has. The answer contains what else it needs. Repeating the request returns the same answer.",
   scope: { kind: "cluster", action: "add" },
   input: v.strictObject({
     site: siteNameField,
@@ -128,7 +128,7 @@ export const removeSite = operation({
   summary: "Remove a site: its server is disconnected at once, and refused from now on",
   scope: { kind: "cluster", action: "remove" },
   input: v.strictObject({ site: siteNameField }),
-  output: v.object({ removed: described(v.boolean(), "Whether it was there") }),
+  output: v.object({ removed: described(v.boolean(), "Whether it existed") }),
   async run(deps: SiteDeps, { site: name }, call) {
     let removed = false;
     await writeSite(deps, name, (before, now) => {

@@ -14,7 +14,7 @@ const everyMs = 10_000;
 export interface SiteState {
   name: string;
   urls: readonly string[];
-  /** `unknown` before the first look. */
+  /** `unknown` before the first check. */
   state: "up" | "cut off" | "unknown";
   /** Absent while there is no link. */
   link?: {
@@ -64,8 +64,8 @@ export interface WatchedLinks {
 }
 
 /**
- * Watches the links of the sites: the servers of the bus tell them every 10 s. Only the name of its server comes from a
- * site, and it says no more than which of its own links belong together.
+ * Watches the links of the sites: the servers of the bus report them every 10 s. Only the name of its server comes
+ * from a site, and it says no more than which of its own links belong together.
  */
 export function watchLinks(options: {
   sites: Pick<Sites, "open" | "onChange" | "certificateOf">;

@@ -15,7 +15,7 @@ export const targetDoors = {
     },
     bus: {
       ...{ subject: "svc.target.resolve", queue: "svc-target-resolvers" },
-      // Who signs what runs on peels asks before which peels these are.
+      // An operator who signs what runs on peels first resolves which peels these are.
       also: ["jobs run", "rollouts start", "upgrades start"],
     },
     hints: { svc: { not_found: "see svc peels list" } },

@@ -36,7 +36,7 @@ export interface FleetIndex extends Fleet {
   lifeOf(peel: string): { alive: boolean; since?: number };
   /** When the bus stored its facts, milliseconds since the Unix epoch; absent when it stored none. */
   factsStoredAt(peel: string): number | undefined;
-  /** A connection of a peel ended: unless it is heard again soon, it is silent. */
+  /** A connection of a peel ended: unless another heartbeat arrives soon, it is silent. */
   doubt(peel: string): void;
   stop(): void;
 }

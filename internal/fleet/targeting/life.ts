@@ -1,8 +1,8 @@
 import { aliveMs } from "./fleet.ts";
 
 /**
- * After the end of its connection a peel is silent this soon, unless it is heard again: over another connection, or
- * over one that it opens at once, it sends a heartbeat within 10 s.
+ * After the end of its connection a peel is silent this soon, unless another heartbeat arrives: over another
+ * connection, or over one that it opens at once, it sends a heartbeat within 10 s.
  */
 const unconnectedMs = 12_000;
 
@@ -50,7 +50,9 @@ export function endLife({ present }: Life, at: number, storedAt: number): void {
   present.endAt = storedAt;
 }
 
-/** A connection of the peel ended. Whether it has another one, its next heartbeat tells. @param now Unix milliseconds */
+/**
+ * A connection of the peel ended. Whether it has another one, its next heartbeat tells. @param now Unix milliseconds
+ */
 export function doubtLife(life: Life, at: number, now: number): void {
   endLife(life, at + unconnectedMs, now + unconnectedMs);
 }

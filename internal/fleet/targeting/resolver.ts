@@ -44,7 +44,7 @@ export function createResolver(deps: ResolverDeps): Resolver {
 
   const fleetFor = async (wanted: Wanted): Promise<Fleet> => {
     if (index.running) {
-      // They are different buckets, and the bus is asked for both at once.
+      // They are different buckets, and both are read at once.
       await Promise.all([directory.caughtUp(), index.caughtUp(wanted)]);
       return index;
     }

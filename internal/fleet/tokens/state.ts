@@ -16,7 +16,7 @@ export interface TokenJudging {
   covers(has: readonly string[], role: string): boolean;
 }
 
-/** A token as it counts now: the roles are those that its creator has as well. */
+/** A token as it is valid now: its roles are those that its creator still has. */
 export interface Standing {
   state: TokenState;
   roles: readonly string[];

@@ -35,7 +35,7 @@ export function createTokenView({
 }: {
   bucket: Pick<Bucket, "watch">;
   mac: RecordMac;
-  /** Tokens that count no more, whatever the bus says. */
+  /** Tokens that are no longer valid, whatever the bus says. */
   ended: EndedTokens;
   clock: Pick<Clock, "after" | "now">;
   log: Log;

@@ -147,7 +147,7 @@ function createRounds(collect: (reading: Promise<FactProblem[]>) => Promise<bool
     });
     return running;
   };
-  /** Collects after the round that runs, together with all who ask until then. */
+  /** Collects after the round that runs, together with all callers until then. */
   const next = (read: () => Promise<FactProblem[]>): Promise<boolean> => {
     if (running === undefined) return begin(read());
     waiting ??= running

@@ -49,9 +49,9 @@ export async function buildAuthorityCertificate(
 }
 
 /**
- * Builds a certificate for the key of another root, signed by this root: who trusts only this root then trusts
- * what the other signed. Both have the same name, so the certificate counts as self-issued, and the path length of
- * this root does not count it (RFC 5280 section 4.2.1.9).
+ * Builds a certificate for the key of another root, signed by this root: a client that trusts only this root then
+ * trusts what the other signed. Both have the same name, so the certificate counts as self-issued, and the path
+ * length of this root does not count it (RFC 5280 section 4.2.1.9).
  *
  * @param template the other root, in PEM
  * @returns PEM

@@ -17,8 +17,8 @@ export interface Authority {
   /** Whether the root key is present too. It is optional. */
   hasRootKey: boolean;
   /**
-   * PEM that follows the chain of everything it issues while a root is rotated: with it, who trusts only the
-   * root before verifies that as well.
+   * PEM that follows the chain of everything it issues while a root is rotated: with it, a client that trusts only
+   * the previous root verifies that as well.
    */
   crossPem?: string;
 }

@@ -9,7 +9,7 @@ import { discoverCodeFlow, getOverTls, verifyWith } from "./discover.ts";
 import { parseJson } from "./key-set.ts";
 import { type Provider, placeOfIssuer } from "./provider.ts";
 
-// Authorization code with PKCE (RFC 6749, RFC 7636), for a public client: the code counts only
+// Authorization code with PKCE (RFC 6749, RFC 7636), for a public client: the code is valid only
 // together with the secret of the browser that began, and the token must name it as well.
 
 const timeoutMs = 10_000;

@@ -16,7 +16,7 @@ const usualIntervalS = 5;
 const slowerS = 5;
 const maxFlowS = 1_800;
 
-/** How a person or device asks a provider for tokens. */
+/** How a person or device requests tokens from a provider. */
 export interface Client {
   issuer: string;
   clientId: string;

@@ -86,7 +86,7 @@ export async function discoverKeys(issuer: string, get: GetText): Promise<Public
   return parseKeySet(parseJson(at, await get(at)));
 }
 
-/** Where a device asks for a token (RFC 8628). */
+/** Where a device requests a token (RFC 8628). */
 export interface DeviceEndpoints {
   tokenEndpoint: string;
   deviceEndpoint: string;
@@ -100,7 +100,7 @@ export async function discoverDeviceFlow(issuer: string, get: GetText): Promise<
   return { tokenEndpoint: found.token_endpoint, deviceEndpoint: found.device_authorization_endpoint };
 }
 
-/** Where a browser asks for a code (RFC 6749, section 4.1), and where the code becomes a token. */
+/** Where a browser requests a code (RFC 6749, section 4.1), and where the code becomes a token. */
 export interface CodeEndpoints {
   authorizationEndpoint: string;
   tokenEndpoint: string;

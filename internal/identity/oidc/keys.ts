@@ -8,7 +8,7 @@ import { type FindKey, finderOf } from "./key-set.ts";
 
 /** Between two attempts to fetch the keys of one provider. */
 const pauseMs = 60_000;
-/** A key that a provider withdrew counts no longer than this, while the provider answers. */
+/** A key that a provider withdrew is valid no longer than this, while the provider answers. */
 const freshMs = 3_600_000;
 /** Nor longer than this while it does not. */
 const maxMs = 7 * 24 * 3_600_000;

@@ -48,7 +48,7 @@ export interface TrustOptions {
   signal: AbortSignal;
 }
 
-/** Which master is asked, and what is known of masters so far. */
+/** Which master is contacted, and what is known about masters so far. */
 interface Judging extends TrustOptions {
   /** Trust on first use ends as soon as any master was verified in a stronger way. */
   firstUse: boolean;
@@ -59,7 +59,7 @@ interface Judging extends TrustOptions {
 export function createTrust(options: TrustOptions): Trust {
   const { rung } = options;
   const judging: Judging = { ...options, firstUse: rung.rung === 4 && rung.firstUse, adopted: undefined };
-  /** Anchors established by asking a master. The others follow from the configuration alone. */
+  /** Anchors established through a master. The others follow from the configuration alone. */
   const known = new Map<string, Anchor>();
   return {
     async use(url, run) {

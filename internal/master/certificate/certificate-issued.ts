@@ -16,7 +16,9 @@ import type { CheckResult } from "../../program/health/mod.ts";
 import type { CertificateOptions, CertificateSource, EnrollCertificate } from "./certificate-source.ts";
 import { isIntermediateDue, renewIntermediate } from "./renew-intermediate.ts";
 
-/** The longest wait: timers of the runtime are limited to 24.8 days, and a changed clock is only noticed by a check. */
+/**
+ * The longest wait: timers of the runtime are limited to 24.8 days, and a changed clock is only noticed by a check.
+ */
 const checkEveryMs = 60 * 60 * 1000;
 const retries = { firstMs: 1_000, maxMs: 5 * 60_000 };
 
@@ -216,7 +218,7 @@ async function issue(
   how: { lenient: boolean },
 ): Promise<Issued> {
   const dir = config["ca.dir"];
-  // Read first: what changes from here on is noticed by the next look.
+  // Read first: what changes from here on is noticed by the next check.
   const stamp = authorityStamp(dir);
   const inForce = await loadInForce(dir, how);
   const { authority, root, rotation } = inForce;
@@ -243,7 +245,9 @@ async function issue(
   };
 }
 
-/** Whether the CA directory holds something else than at the issue; files that are missing for a moment do not count. */
+/**
+ * Whether the CA directory holds something else than at the issue; files that are missing for a moment do not count.
+ */
 function isReplaced({ dir, issued: { stamp } }: Serving): boolean {
   const found = authorityStamp(dir);
   return found !== undefined && found !== stamp;

@@ -15,8 +15,8 @@ const minLife = 1 / 3;
 type Held = Pick<AuthorityInForce, "authority" | "rotation">;
 
 /**
- * Whether the intermediate of an authority is due, and can be issued again here. Who keeps the root key elsewhere runs
- * `svc ca renew-intermediate` there: alerts warn in time.
+ * Whether the intermediate of an authority is due, and can be issued again here. An operator who keeps the root key
+ * elsewhere runs `svc ca renew-intermediate` there: alerts warn in time.
  *
  * @param now milliseconds since the Unix epoch
  */

@@ -38,7 +38,7 @@ interface MasterApprovalsDeps {
   mac: RecordMac;
   gate: Gate;
   roleGate: RoleGate;
-  /** Where the gate finds the keeper of requests that wait. */
+  /** Where the gate finds the requests that wait. */
   waiting: Gated["waiting"];
   administrators(): readonly string[];
   rolesOfSigner: Requests["rolesOfSigner"];

@@ -2,7 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { hintSubject } from "../../bus/subjects/subjects.ts";
 
-/** A peel asks within a second of its hint: this is how many hellos a second masters get. */
+/** A peel sends its request within a second of its hint: this is how many hellos a second masters get. */
 const atOnce = 500;
 const everyMs = 1_000;
 

@@ -45,7 +45,7 @@ export interface MasterDeps extends MasterOptions {
   accountKeys: AccountKeys;
   metrics: MasterMetrics;
   tracer: Tracer;
-  /** Verifies what operators ask this master alone. */
+  /** Verifies requests of operators to this master alone. */
   signedReads: SignedReads;
 }
 

@@ -20,7 +20,7 @@ export const readyzOnBus = {
     name: string;
     checks: () => Readonly<Record<string, Check>>;
     clock: Clock;
-    /** Before this master knows the operators, it tells everyone who may ask how it is. */
+    /** Before this master knows the operators, it shows its state to everyone who may request it. */
     signedReads: SignedReads;
   }): { stop(): void } {
     const answer = async () => {

@@ -194,8 +194,8 @@ function warnOfFacts(compiler: SettingsCompiler, log: Log): void {
   const [first, ...more] = compiler.factTargets();
   if (first === undefined) return;
   log.warn(
-    "settings are chosen by facts, and a peel reports its facts itself: a person who controls one host can make it " +
-      "say what another one says, and is sent that one's settings. Choose settings with secrets by peel ID",
+    "settings are chosen by facts, and a peel reports its facts itself: an attacker who controls one host can make it " +
+      "report what another one reports, and gets the settings of that one. Choose settings with secrets by peel ID",
     { target: first.expression, at: first.at, more: more.length },
   );
 }

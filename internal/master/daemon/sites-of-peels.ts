@@ -3,14 +3,14 @@ import { readHeartbeat } from "../../wire/heartbeat.ts";
 
 /** The sites of peels, as their last heartbeats say. */
 export interface SitesOfPeels {
-  /** The site whose commands a peel hears; `undefined` for a peel that hears its own commands alone. */
+  /** The site whose commands a peel receives; `undefined` for a peel that receives its own commands alone. */
   siteOf(peel: string): string | undefined;
   stop(): void;
 }
 
 /**
- * Follows which peels hear the commands for all peels of their site. Nothing depends on the truth of it: a peel that
- * says it and does not hear them gets its own command when it has not accepted the first.
+ * Follows which peels receive the commands for all peels of their site. Nothing depends on the truth of it: a peel
+ * that claims it and does not receive them gets its own command when it has not accepted the first.
  */
 export function followSitesOfPeels(index: Pick<FleetIndex, "onBeat">): SitesOfPeels {
   const sites = new Map<string, string>();

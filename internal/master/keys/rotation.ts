@@ -13,12 +13,12 @@ import type { MasterKeyView, OtherMasters } from "./other-masters.ts";
 
 /** How many peels that have not confirmed a key a heartbeat names. */
 const maxNamed = 20;
-/** How many peels that lack the key are asked again at once, at each heartbeat of this master. */
+/** How many peels that lack the key are notified again at once, at each heartbeat of this master. */
 const hintsAtOnce = 500;
 /** Pauses between two rounds of that; each is twice the one before. */
 const hintPauses = { firstMs: 10_000, maxMs: 5 * 60_000 };
 
-/** What masters tell each other: the command keys that a peel has confirmed in its hello. */
+/** What masters report to each other: the command keys that a peel has confirmed in its hello. */
 const known = record(
   "report of keys",
   { peel: v.string(), keys: v.array(v.string()) },
@@ -57,7 +57,7 @@ export interface Rotation {
   reported(peel: string, keys: readonly string[]): void;
   /** How many alive peels have not confirmed the next key; `undefined` while the fleet is not known. */
   readonly unconfirmed: number | undefined;
-  /** What the heartbeat of this master tells. It also decides whether the next key signs from now on. */
+  /** What the heartbeat of this master reports. It also decides whether the next key signs from now on. */
   report(): Omit<MasterKeys, "account_keys" | "issues_with">;
   stop(): void;
 }
@@ -80,8 +80,8 @@ interface Following extends RotationOptions {
 }
 
 /**
- * Peels confirm the next command key in their hello, which reaches one master, who tells the others; and in their
- * heartbeats, so that a master that starts later knows it too. Nothing is stored for it.
+ * Peels confirm the next command key in their hello, which reaches one master, which notifies the others; and in
+ * their heartbeats, so that a master that starts later knows it too. Nothing is stored for it.
  */
 export function followRotation(options: RotationOptions): Rotation {
   const { keyring, bus, index, others, clock } = options;
@@ -161,7 +161,7 @@ function decide({ keyring, others }: Following, peels: readonly string[] | undef
 
 /**
  * Masters get the key one after the other, so that the hello of a peel may have reached one without it. Such peels
- * are asked again, ever more seldom.
+ * are notified again, less and less often.
  */
 function remind(following: Following, peels: readonly string[]): void {
   const { round, bus, clock } = following;

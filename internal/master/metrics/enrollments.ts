@@ -25,7 +25,7 @@ export interface EnrollmentMetrics {
   /** Time from an operator's revocation to the end of the peel's connection, seconds. */
   revocationSeconds(seconds: number): void;
   keyMismatch(): void;
-  /** A new peel was asked to come later, because too many enrollments are pending. */
+  /** A new peel got the answer to come later, because too many enrollments are pending. */
   pendingTableFull(): void;
   /** A record was marked because two hosts appear to hold its identity. */
   cloneSuspected(): void;

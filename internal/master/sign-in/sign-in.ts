@@ -45,7 +45,7 @@ export interface MasterSignIn {
   bearers: readonly Bearers[];
   /**
    * The current roles of a bearer that requested or agreed before; `undefined` for one whose token has ended. A token
-   * of an identity provider cannot be asked about again.
+   * of an identity provider cannot be verified again.
    *
    * @param bearer `file`, `operator`, or the id of a token
    */
@@ -66,7 +66,7 @@ export interface MasterSignIn {
 export interface SignInOptions {
   config: Pick<MasterConfig, "api.tokens" | "api.oidc" | "api.oidc_keys_dir">;
   tokens: Bucket;
-  /** Those that count no more, whatever the bus says. */
+  /** Those that are no longer valid, whatever the bus says. */
   ended: EndedTokens;
   mac: RecordMac;
   operators: OperatorRoles;

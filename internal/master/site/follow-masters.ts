@@ -24,7 +24,7 @@ import { Refused, renewCertificate, type Site } from "./renew-certificate.ts";
 /** A rotation of the root has phases that an operator starts one after the other. */
 const checkEveryMs = 10 * 60_000;
 const retries = { firstMs: 5_000, maxMs: checkEveryMs };
-/** How long a site that was refused, or got nothing better, does not ask for a certificate. */
+/** How long a site that was refused, or got nothing better, does not request a certificate. */
 const refusedMs = 24 * 3_600_000;
 /** A copy of the files has several. */
 const settleMs = 500;
@@ -45,7 +45,7 @@ export interface SiteOptions {
 
 /** Keeps the certificate of the bus of a site, and the roots that it trusts, as the masters have them. */
 export interface SiteFollower {
-  /** Begins to look. @param server reads its files again after a change */
+  /** Starts checking. @param server reads its files again after a change */
   attach(server: Pick<BusServer, "reload"> | undefined): void;
   /** `certificate` of /readyz. */
   check(): CheckResult;

@@ -57,7 +57,7 @@ export async function renewCertificate(
   log.info("the certificate of the bus was renewed", { not_after: rfc3339(next.until) });
 }
 
-/** Masters do not give what was asked for, and would not a moment later. */
+/** Masters refuse the request, and would a moment later as well. */
 export class Refused extends SvcError {}
 
 function refusal(status: number, error: string): SvcError {

@@ -25,7 +25,7 @@ import { publishStates } from "./publish-states.ts";
 
 /** Bytes of state files that a master keeps in memory for requests of peels. */
 const cacheBytes = 256 * 1024 * 1024;
-/** By then the other masters know the change, whichever of them a peel asks. */
+/** By then the other masters know the change, whichever of them serves a peel. */
 const hintDelayMs = 1_000;
 const hintEveryMs = 100;
 /**

@@ -16,7 +16,7 @@ import type { MasterMetrics } from "../metrics/mod.ts";
 import { createSweeper, type Owners } from "./sweep-foreign.ts";
 
 const inspectMs = 60_000;
-/** How often this master looks whether it is its turn, and what nobody owns. */
+/** How often this master checks whether it is its turn, and what nobody owns. */
 const tickMs = 20_000;
 /** What a server says when a stream was created, changed or removed. */
 const streamAdvisories = ["CREATED", "UPDATED", "DELETED"].map(

@@ -86,7 +86,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
       ...(await open("enrollments")),
       vouchers,
       readings: createReadings(),
-      // A write needs a majority. Many peels may ask at the same moment.
+      // A write needs a majority. Many peels may send requests at the same moment.
       confirmMajority: shareRuns(() => probeStorage(bus, "master-probe", name, confirmMs)),
     },
     challenges: {

@@ -40,7 +40,7 @@ export function createSweeper({
 } {
   let restoredAt: number | undefined;
   let isKnown = false;
-  /** Until when each stream was looked through. */
+  /** Until when each stream was checked. */
   const seen = new Map<Swept, number>();
   const isJob = async (jid: string) => (await jobs.get(jid)) !== undefined;
   const isOwned = async (stream: Swept, subject: string): Promise<boolean> => {
@@ -90,7 +90,7 @@ export function createSweeper({
 
 const streamNameOf = (stream: Swept): string => (stream === "facts" ? "KV_facts" : stream);
 
-/** From when on a stream is looked through the first time; `undefined` from its beginning. */
+/** From when on a stream is checked the first time; `undefined` from its beginning. */
 async function beginning(bus: Bus, stream: Swept, until: number): Promise<number | undefined> {
   return (await countStored(bus, stream)) > maxRead ? until - recentMs : undefined;
 }

@@ -6,7 +6,7 @@ import { createJournalLog } from "../../base/service/journal.ts";
 import { type ServiceManager, takeServiceManager } from "../../base/service/service-manager.ts";
 import { version } from "../../base/version.ts";
 
-/** What the command line of a daemon asked for. */
+/** What the command line of a daemon requests. */
 export type Invocation<Values> =
   | { kind: "help"; text: string }
   | { kind: "version" }

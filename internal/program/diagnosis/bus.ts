@@ -23,7 +23,7 @@ export interface BusContext {
   client(): { cert: string; key: string } | undefined;
   /** Opens the connection, or returns the open one. */
   connect(): Promise<Bus>;
-  /** The servers that the system account knows, for those who may ask it. */
+  /** The servers that the system account knows, for credentials that may query it. */
   knownServers?(): Promise<readonly BusServerInfo[]>;
   /** How many replicas a master would give to what it stores on a cluster of this size. */
   replicasOn?(clusterSize: number): number;

@@ -87,7 +87,7 @@ export function followCatalog(options: {
     refreshing = refreshing.then(refresh);
   };
   start();
-  // The announcement may be faster than the servers of a cluster agree: who looks at once still finds the head before.
+  // The announcement may be faster than the servers of a cluster agree: a read at once still finds the previous head.
   let again: Timer | undefined;
   const unsubscribe = store.onHead(() => {
     start();

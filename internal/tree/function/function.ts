@@ -75,9 +75,11 @@ export interface StateFunction {
   emptyName?: true;
   /** What any argument is that is not in the table; absent where the table has all. */
   openArgs?: ArgSpec;
-  /** The same in trees of Salt alone, where an argument that is in neither table is otherwise ignored with a warning. */
+  /**
+   * The same in trees of Salt alone, where an argument that is in neither table is otherwise ignored with a warning.
+   */
   saltArgs?: ArgSpec;
-  /** Without an argument it would do more than is asked, so one that it does not have is an error everywhere. */
+  /** Without an argument it would do more than requested, so one that it does not have is an error everywhere. */
   needsAll?: true;
   /** Returns a problem with the combination of arguments that are each valid. */
   refuse?(args: CallArgs): string | undefined;

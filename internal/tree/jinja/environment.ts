@@ -17,7 +17,7 @@ export class JinjaError extends Error {
   readonly line: number;
   readonly column: number;
   readonly undefinedName: string | undefined;
-  /** Templates that were asked for and are not loaded. */
+  /** Templates that are needed and not loaded. */
   readonly missing: readonly string[];
 
   constructor(message: string, place: { template: string; source: string; at: number }, fault?: Fault) {
@@ -49,9 +49,12 @@ export interface Rendered {
   text(name: string): string | undefined;
   /** Whether there is no template of this name; all that are not loaded, unless given. */
   isAbsent?(name: string): boolean;
-  /** A variable that every template has; asked once for each use. @param budget of this rendering */
+  /** A variable that every template has; computed once for each use. @param budget of this rendering */
   global(name: string, budget: Budget): Value | undefined;
-  /** Variables that a template has which is loaded without context; none unless given. @param requested as it was written */
+  /**
+   * Variables that a template has which is loaded without context; none unless given. @param requested as it was
+   * written
+   */
   ownVariables?(name: string, requested: string): readonly (readonly [string, Value])[];
   /** Filters of this rendering alone. */
   filters?: Readonly<Record<string, Filter>>;

@@ -11,7 +11,7 @@ import type { SettingsTree } from "./tree.ts";
 /** A file that was merged into the settings of a peel. */
 export interface MergedFile extends ReadYaml {
   path: string;
-  /** The line that asked for it. */
+  /** The line that includes it. */
   because: string;
 }
 

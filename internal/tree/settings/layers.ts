@@ -7,7 +7,7 @@ export interface Layer {
   readonly file: string;
   /** What is in it. */
   readonly root: YamlNode;
-  /** The line of the top file, or of another file, that asked for it: `top.sls:4`. */
+  /** The line of the top file, or of another file, that includes it: `top.sls:4`. */
   readonly because: string;
   /** Whether it is below a directory `secret`, or was written with a file that is. */
   readonly isSecret: boolean;

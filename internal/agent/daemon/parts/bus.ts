@@ -145,8 +145,8 @@ async function checkBus(
 type LinkDeps = BusDeps & { spread: Spread };
 
 /**
- * The address of `bus_url`. When nothing answered there, the masters are asked too, for what the peel trusts alone:
- * the root of the bus may have been replaced while this peel was off.
+ * The address of `bus_url`. When nothing answered there, the masters are requested too, only for what the peel
+ * trusts: the root of the bus may have been replaced while this peel was off.
  */
 function explicitUrls({ config, refresh, clock, log }: BusDeps & Masters): () => Promise<readonly string[]> {
   let nextRequestAt: number | undefined;

@@ -109,7 +109,7 @@ async function obtain(
     try {
       storeEnrollmentId(files.enrollment, id);
     } catch (thrown) {
-      // A full disk ends no peel: the keeper looks the id up again, as often as it takes.
+      // A full disk ends no peel: the renewer looks up the id again, as often as it takes.
       log.warn("credentials not recovered yet", { reason: describeError(thrown) });
     }
     log.warn("the credentials of this peel are missing: recovering them", { enrollment_id: id });

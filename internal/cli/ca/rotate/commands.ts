@@ -28,7 +28,7 @@ import { updatePeelFile } from "./peel-file.ts";
 import { surveyTrust, type TrustSurvey } from "./survey.ts";
 
 const maxNamed = 10;
-/** A master asks every server twice for what it shows of sites. */
+/** A master queries every server twice for what it shows about sites. */
 const timeoutMs = 10_000;
 const forceArg = flag("Continue although the check of the fleet fails");
 

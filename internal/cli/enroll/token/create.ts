@@ -28,7 +28,7 @@ export const createCommand = command({
       { repeated: true },
     ),
     hold: flag("Hosts get the labels, and wait for an operator"),
-    note: value("text", "What it is for, for people"),
+    note: value("text", "Note for people about its purpose"),
     format: choice(
       formats,
       "Print the token alone, user data for cloud-init, a command for a host, or JSON",

@@ -25,7 +25,9 @@ export function EventDialog({ app, event, close }: { app: App; event: ShownEvent
             )}
           </dd>
           <dt>Said by</dt>
-          <dd>{event.origin === "peel" ? "the peel itself; only who it is was checked" : "the masters"}</dd>
+          <dd>
+            {event.origin === "peel" ? "the peel itself; only its identity was verified" : "the masters"}
+          </dd>
           <dt>ID</dt>
           <dd class="mono">{event.id}</dd>
         </dl>

@@ -87,7 +87,7 @@ function oneLine(value: unknown): string {
   return line.length > maxText || line.length < text.trimEnd().length ? `${line.slice(0, maxText)} …` : line;
 }
 
-/** The outcome that an event about a return names; an event of another form tells nothing. */
+/** The outcome that an event about a return names; an event of another form has none. */
 export function reportedBy(data: Readonly<Record<string, unknown>>): Reported | undefined {
   const { outcome, error } = data;
   const known = (["ok", "failed", "busy", "timeout", "lost", "cancelled"] as const).find(

@@ -52,7 +52,7 @@ export function PeelStates({ app, peel: { id } }: ViewProps) {
       {value !== undefined && run !== undefined && value.diffs === undefined && (
         <p class="muted">
           {run.changed + run.failed + run.would_change === 0
-            ? "Nothing differed from what is described."
+            ? "Nothing differed from the description."
             : "Differences are kept for 7 days."}
         </p>
       )}

@@ -5,7 +5,7 @@ import { Since } from "../../kit/time.tsx";
 /** Which master reacts, for how long, and how many events wait. */
 export function ReactorStatus({ app }: { app: App }) {
   const { value, problem } = useAnswer(app, routes.showReactor, {});
-  // The view below tells the same problem in full.
+  // The view below shows the same problem in full.
   if (problem !== undefined || value === undefined) return null;
   const stopped = value.sources.filter(({ running }) => !running);
   const waiting = value.sources.reduce((sum, source) => sum + source.waiting + source.in_hand, 0);

@@ -48,7 +48,7 @@ export function TokenForm({ app: { session }, verb }: { app: App; verb: string }
   );
 }
 
-/** A token that does not count is typed again; what else is wrong, the master tells. */
+/** A token that does not count is typed again; the master reports other problems. */
 function reasonOf(thrown: unknown): string {
   if (thrown instanceof ApiError && thrown.status === 401)
     return "No operator has this token, or it has ended.";

@@ -87,7 +87,7 @@ export function createPendingTable(options: {
   };
   return {
     async take(peelId) {
-      // Nothing may happen between the look and the admission.
+      // Nothing may happen between the check and the admission.
       let now = measure();
       let held = await now.held;
       if (isFull(now, held)) {

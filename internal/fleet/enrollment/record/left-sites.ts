@@ -4,7 +4,7 @@ import type { Labels } from "./labels.ts";
 
 // A peel that is moved to another site stays connected to the one before until it has other credentials.
 
-/** A peel that is moved more often, all with the same credentials, is not heard at the first of these sites. */
+/** A peel that is moved more often, all with the same credentials, is not received at the first of these sites. */
 const maxLeftSites = 4;
 
 /** Sites of a peel that its label does not name any more, oldest first, as a record has them. */

@@ -22,7 +22,7 @@ export function renewsTooOften(
   return recentRenewals.filter((at) => at > since).length >= max;
 }
 
-/** The times of the last renewals, with one of now: as many as the limit counts. */
+/** The times of the last renewals, including one now: as many as the limit needs. */
 export function recentRenewals(
   { recentRenewals = [] }: Pick<Enrollment, "recentRenewals">,
   now: number,

@@ -24,7 +24,7 @@ export interface Disconnections {
   stop(): void;
 }
 
-/** The ends of all connections of the peels' account, as a master hears of them. */
+/** The ends of all connections of the peels' account, as servers report them. */
 export function createDisconnections(
   system: Pick<SystemBus, "followConnections">,
   account: string,

@@ -4,7 +4,7 @@ import { readClaims } from "../../../identity/mod.ts";
 import { revokedUntil } from "./held-claims.ts";
 import { isLifted, isOver, type Revocation, type Revocations } from "./revocations.ts";
 
-/** How many keys are asked for at once, and how many wait at most: a hostile peel can make up any number. */
+/** How many keys are queried at once, and how many wait at most: a hostile peel can make up any number. */
 const atOnce = 32;
 const maxWaiting = 1_024;
 
@@ -16,7 +16,7 @@ export interface EndRefusedDeps {
   clock: Clock;
 }
 
-/** Ends connections that must not be, as soon as a master hears of them. */
+/** Ends refused connections as soon as a server reports them. */
 export interface RefusedConnections {
   /**
    * The key of this entry is revoked from now on. Where servers have few connections, and of many entries at once, the
@@ -27,7 +27,7 @@ export interface RefusedConnections {
   connected(connection: ConnectedUser): boolean;
   /** Connections may have begun without a report, until all of them were inspected. */
   unsure(): void;
-  /** All connections were looked through that began before the last call of `unsure`. */
+  /** All connections that began before the last call of `unsure` were checked. */
   sure(): void;
   /** Resolves when all were ended that must not be, as far as they began by now: `false` when that is not certain. */
   ended(): Promise<boolean>;
@@ -43,7 +43,7 @@ export function endRefused(deps: EndRefusedDeps): RefusedConnections {
   const waiting = new Set<string>();
   let batch: Promise<unknown> | undefined;
   let batches = 0;
-  // A master that was just started has heard of none.
+  // A master that was just started has received no report.
   let isSure = false;
   const isRevoked = ({ user, jwt }: ConnectedUser) => refuses(revocations.find(user), jwt, clock.now());
   const isRefused = (one: ConnectedUser) => isDisguised(one) || isRevoked(one);

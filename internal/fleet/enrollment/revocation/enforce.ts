@@ -85,7 +85,7 @@ async function reconcile(enforcing: Enforcing, checkAgainSoon: () => void): Prom
     let entries = found;
     const isReached = complete && held.every((one) => hasSigningKeys(one, signingKeysOf(deps)));
     if (isReached && allAgree(held, { entries, imports })) {
-      // A server that was loading the account meanwhile may keep the earlier claims: the next look sees it.
+      // A server that was loading the account meanwhile may keep the earlier claims: the next check sees it.
       if (pushed > 0) {
         checkAgainSoon();
         return true;

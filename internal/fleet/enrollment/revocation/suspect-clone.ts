@@ -8,7 +8,7 @@ import { type EnforceRevocation, type RevokeDeps, revoke } from "./revoke.ts";
 
 /** How long the time of the last sighting may be behind: a second holder asks again and again. */
 const sightingMs = 10 * 60_000;
-/** Who revokes an identity that two hosts hold. */
+/** The name of a revocation of an identity that two hosts hold. */
 const operator = "svc-master";
 
 export interface SuspectCloneDeps extends RevokeDeps {

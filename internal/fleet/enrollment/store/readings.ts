@@ -3,11 +3,11 @@ import { attempt } from "../../../base/errors.ts";
 import { decodeMap, type Enrollment, fromStored, type StoredMap } from "../record/mod.ts";
 import type { Sealed } from "./vouchers.ts";
 
-// A record is looked at by many parts of a master within a short time: who decides about it, the log of decisions, and
-// the list of enrollments, each of them for every change. So what was read is kept for a while, with the bytes that it
-// was read from. All who read the same bytes get the same objects, which nobody may change.
+// A record is looked at by many parts of a master within a short time: the code that decides about it, the log of
+// decisions, and the list of enrollments, each of them for every change. So what was read is kept for a while, with
+// the bytes that it was read from. All who read the same bytes get the same objects, which nobody may change.
 
-/** What is stored under the ID of an enrollment, decoded and read when that is asked for the first time. */
+/** What is stored under the ID of an enrollment, decoded and read on first use. */
 export interface RecordReading {
   readonly value: Uint8Array;
   /** The stored form; `undefined` when it is not a map. */

@@ -70,7 +70,7 @@ const fields = {
   createdBy: ["created_by", v.string()],
   /** What made it. */
   source: optional(v.fallback(v.optional(v.picklist(jobSources)), undefined)),
-  /** Its peels report what a command writes while it runs. Who changes it in the record gains nothing by that. */
+  /** Its peels report what a command writes while it runs. Changing it in the record gains an attacker nothing. */
   follow: optional(v.literal(true)),
   /** The other operators who agreed to it. */
   approvedBy: ["approved_by", optional(list(v.string()))],

@@ -66,7 +66,7 @@ export async function readCompliance(message: DeliveredMessage, jobOf: JobOf): P
 export function notifyOfCompliance(options: {
   bus: Bus;
   /**
-   * Asked with each report before it is decoded: whether it is within the budget of the peel.
+   * Called with each report before it is decoded: whether it is within the budget of the peel.
    *
    * @param storedAt when the bus took it: what waited for a master does not count as a flood
    */

@@ -31,18 +31,20 @@ export interface PresenceOptions {
   members(): readonly string[];
   /** Whether a peel is a member. */
   isMember(peel: string): boolean;
-  /** Called after each look at the heartbeats that counts: after an outage, peels first have time to be heard again. */
+  /**
+   * Called after each check of the heartbeats, except right after an outage, when peels first get time to send one.
+   */
   onCheck?(): void;
   clock: Clock;
   log: Log;
 }
 
-/** A peel that was heard since this master started to follow the fleet. */
+/** A peel with a heartbeat since this master started to follow the fleet. */
 interface Seen {
   /** Revision of its last heartbeat, or of its first one after a loss until that is reported. */
   revision: number;
   lost: boolean;
-  /** When it was heard last, and since when it is missed, by the monotonic clock. */
+  /** When its last heartbeat arrived, and since when it is missing, by the monotonic clock. */
   seenAt: number;
   missedAt?: number;
 }
@@ -80,7 +82,7 @@ export function followPresence(options: PresenceOptions): { stop(): Promise<void
     if (now - checkedAt > lateMs || !bus.connected || !index.running) patientUntil = now + aliveMs;
     checkedAt = now;
     if (now < patientUntil) return;
-    // A stored heartbeat that was not read yet is a sign of life too. While all are alive, nobody has to ask.
+    // A stored heartbeat that was not read yet is a sign of life too. While all are alive, nothing needs to be read.
     if (options.members().some((peel) => !index.alive(peel))) {
       await index.caughtUp({ facts: false, heartbeats: true });
     }

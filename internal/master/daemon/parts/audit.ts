@@ -18,7 +18,7 @@ import type { MasterDeps } from "../options.ts";
 import type { Connected } from "./connect.ts";
 import { untilDone } from "./until-done.ts";
 
-/** How often a master looks for what others wrote in the audit. */
+/** How often a master checks what others wrote in the audit. */
 const checkEveryMs = 5_000;
 
 /** The record of every decision, and what masters remember from it. */
@@ -39,7 +39,7 @@ export const audit = {
         ...{ bus, path: `${resolve(config.decisions_log)}.audit`, keys, retentionMs, clock, log },
         head: () => audit.head,
       });
-      /** One look at the ends of the audit serves all who follow it. */
+      /** One read of the ends of the audit serves all followers. */
       const check = async () => {
         const known = audit.head;
         const ends = await memory.refresh();

@@ -4,7 +4,7 @@ import type { MasterDeps } from "../options.ts";
 import type { Connected } from "./connect.ts";
 import type { Opened } from "./storage.ts";
 
-/** Whether the clock of this host is sound: everything that decides, signs or expires something goes by it. */
+/** Whether the clock of this host is sound: everything that decides, signs or expires something depends on it. */
 export const soundClock = {
   waits: { clock: "not compared yet" },
   async start({

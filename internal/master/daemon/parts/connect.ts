@@ -89,7 +89,7 @@ export const links = {
           identity: { credentials },
           timeoutMs: oneServerMs,
           ...defined({ ca, clientCertificate: client }),
-          // Addresses that servers tell are often IP addresses, and their certificates name all servers.
+          // Addresses that servers report are often IP addresses, and their certificates name all servers.
           ...(isIP(host) === 0 && isIP(placeOf(`tls://${address}`).host) !== 0 ? { tlsName: host } : {}),
           clock,
           log: log.with({ connection: "svc-master-replicas" }),
@@ -138,7 +138,7 @@ export type Connected = OffersOf<typeof connect>;
 /**
  * A server that no longer answers is detected here, long before its connection breaks.
  *
- * @param busy connections to the same servers that are not asked: the answer would wait behind what peels send, or
+ * @param busy connections to the same servers that are not probed: the answer would wait behind what peels send, or
  *   behind claims
  */
 async function checkBus(connections: readonly Bus[], busy: readonly Bus[]): Promise<CheckResult> {

@@ -60,7 +60,7 @@ export const decisions = {
           decisions: () => {
             const { problem: message } = reconciler;
             if (message === undefined) return { status: "up" } as const;
-            // While its log cannot be written, this master decides nothing: another one must be asked.
+            // While its log cannot be written, this master decides nothing: another one must decide.
             const isStuck = outside.onDisk && outside.log.failure !== undefined;
             return { status: isStuck ? "down" : "degraded", message } as const;
           },

@@ -30,7 +30,7 @@ interface JoiningNeed {
   automation: Automation;
 }
 
-/** What may decide about hosts that ask to join, in place of an operator. */
+/** What may decide about hosts that request to join, in place of an operator. */
 export const joining = {
   start: ({ base, opened, audit, decisions, members, automation }: JoiningNeed) =>
     assemble(async (stack) => {

@@ -47,7 +47,7 @@ export const members = {
       const directory = createDirectory({ enrollments, log, onDirect: takeOver.consider });
       stack.defer(() => directory.stop());
       await catchUp("enrollments", untilWhole(directory, base), base);
-      // What was decided while no master ran counts before peels and operators ask.
+      // What was decided while no master ran takes effect before requests of peels and operators.
       await abortable(takeOver.settled(), signal);
       const repairing = repairOrphans({ enrollments, directory, clock, log });
       stack.defer(() => repairing.stop());

@@ -22,7 +22,7 @@ export const requests = {
       ...judging,
       nonces: createNonces({ bucket: storage.requestNonces, clock }),
     });
-    // The subject names this master, so no other one can be asked the same, and its own memory is enough.
+    // The subject names this master, so no other one gets the same request, and its own memory is enough.
     signedReads.judge = createRequestJudge({ ...judging, nonces: createNonces({ clock }) });
     if (required) log.info("requests of operators must be signed");
     return {

@@ -35,12 +35,12 @@ const scanTimeoutMs = 30_000;
 export const sshKnownHostsStates: readonly StateFunction[] = [
   defineState({
     name: "ssh_known_hosts.present",
-    doc: "Ensures that the key of a server is known. With key, the server is not asked. With fingerprint, it is asked for its keys when none that is known has the fingerprint.",
+    doc: "Ensures that the key of a server is known. With key, the server is not contacted. With fingerprint, its keys are fetched when no known key has the fingerprint.",
     args: {
       key: arg.string("The key of the server, in Base64 or as a line of ssh-keyscan."),
       enc: arg.string("Type of the key, such as ssh-ed25519 or ed25519; ssh-rsa by default."),
       fingerprint: arg.string("Fingerprint of the key, with SHA256 or MD5."),
-      fingerprint_hash_type: arg.string("Accepted and not used: the fingerprint tells it.", {
+      fingerprint_hash_type: arg.string("Accepted and ignored: the fingerprint determines it.", {
         values: ["md5", "sha256"],
       }),
       hash_known_hosts: arg.boolean("Accepted and not used: names are written in clear."),

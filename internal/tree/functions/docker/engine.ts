@@ -47,7 +47,7 @@ const defaultSocket = "/var/run/docker.sock";
 const defaultSeconds = 600;
 const maxAnswer = 16 * 1024 * 1024;
 
-/** Opens the API. Nothing is asked yet. */
+/** Opens the API. No request is sent yet. */
 export function openEngine(
   { socket = defaultSocket, client_timeout }: EngineWish,
   context: StateContext,

@@ -59,7 +59,7 @@ export const firewalldStates: readonly StateFunction[] = deferring([
         const create = () => firewall.change(`--new-zone=${zone}`);
         steps.push({ changes: { [zone]: "created" }, run: create });
       }
-      // Each command of firewalld takes a while, so that one is asked for all.
+      // Each command of firewalld takes a while, so one query reads all.
       const zoneNow = exists ? parseZone(await firewall.query(`--zone=${zone}`, "--list-all")) : undefined;
       for (const { arg, label, add, remove } of lists) {
         const wanted = args[arg];

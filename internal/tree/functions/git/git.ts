@@ -106,7 +106,7 @@ const gitCloned = defineState({
       throw new StateFailure(`${target} is not empty and is not a clone`);
     }
     return {
-      // The repository is asked for its branches only when it is cloned.
+      // The branches of the repository are read only when it is cloned.
       changes: { [target]: { created: true, url: shownUrl(url) } },
       comment: `${shownUrl(url)} would be cloned to ${target}`,
       async apply() {

@@ -19,7 +19,9 @@ export const databaseStates: readonly StateFunction[] = deferring([
     doc: "Ensures that a database exists.",
     args: {
       owner: arg.string("Owner; the role that connects by default."),
-      owner_recurse: arg.boolean("Also gives the new owner what the old one has in it; false by default."),
+      owner_recurse: arg.boolean(
+        "Also gives the new owner the objects of the previous one; false by default.",
+      ),
       template: arg.string("Template of a new database; template1 by default."),
       encoding: arg.string("Encoding of a new database, such as UTF8."),
       lc_collate: arg.string("Collation of a new database."),

@@ -83,7 +83,7 @@ function inspect(
   if (path !== undefined) {
     const found = files.stat(path);
     if (found === undefined) return undefined;
-    // A file that does not exist yet is compared with nothing, and nobody asks for the digest.
+    // A file that does not exist yet is compared with nothing, and nobody reads the digest.
     const digest = hash ?? {
       algorithm: "sha256",
       get value() {

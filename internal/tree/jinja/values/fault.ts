@@ -2,7 +2,7 @@
 export class Fault extends Error {
   /** The name that nothing defines, if that is what went wrong. */
   readonly undefinedName: string | undefined;
-  /** Templates that were asked for and are not loaded. */
+  /** Templates that are needed and not loaded. */
   readonly missing: readonly string[];
   /** Whether it is one whatever the values are. */
   readonly isFinal: boolean;

@@ -211,7 +211,7 @@ export class ValueMap {
     return this.pairs.size;
   }
 
-  /** Whether it holds all its values, and does not copy them when they are asked for. */
+  /** Whether it holds all its values, and does not copy them when they are read. */
   get isWhole(): boolean {
     return true;
   }
