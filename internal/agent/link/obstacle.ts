@@ -1,6 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import { subscribe } from "../../base/subscribe.ts";
 import { isCredentialsRefused } from "../../bus/connection/mod.ts";
 import { credentialsExpiry, DamagedFile, damagedEvent } from "../identity/mod.ts";
 
@@ -101,10 +102,7 @@ export function createObstacle(options: {
     get blocked() {
       return blocked;
     },
-    onBlocked(run) {
-      listeners.add(run);
-      return () => listeners.delete(run);
-    },
+    onBlocked: (run) => subscribe(listeners, run),
     report,
   };
 }

@@ -17,6 +17,7 @@ import { attempt, describeError, SvcError } from "../../base/errors.ts";
 import { readTextFile } from "../../base/files/file.ts";
 import type { Log } from "../../base/log.ts";
 import { assertBusUrl } from "../../base/names/bus-url.ts";
+import { subscribe } from "../../base/subscribe.ts";
 import { type Span, traceparentOf } from "../../base/trace.ts";
 import { keyPairFromSeed, parseCredentials } from "../../identity/mod.ts";
 import { gatherWrites } from "./gather-writes.ts";
@@ -290,10 +291,7 @@ function watchConnection(nats: NatsConnection, user: string, options: BusOptions
       }
       nats.publish(subject, data);
     },
-    onReconnect(run) {
-      life.onReconnect.add(run);
-      return () => life.onReconnect.delete(run);
-    },
+    onReconnect: (run) => subscribe(life.onReconnect, run),
     serve: serveOver(nats, log),
     closed: nats.closed().then((reason) => {
       life.connected = false;

@@ -2,6 +2,7 @@ import type { NatsConnection } from "nats";
 import * as v from "valibot";
 import { sleep } from "../../base/clock.ts";
 import { isOlderVersion } from "../../base/dotted-version.ts";
+import { subscribe } from "../../base/subscribe.ts";
 import { type Claims, readClaims } from "../../identity/mod.ts";
 import type { Bus } from "../connection/mod.ts";
 import { newInbox } from "../connection/mod.ts";
@@ -191,10 +192,7 @@ export async function createSystemBus(
     },
     connectedUsers: (account) => listConnectedUsers(account, queryAll, total),
     leafNodes: () => listLeafNodes(queryAll),
-    onServerJoin(run) {
-      onJoin.add(run);
-      return () => onJoin.delete(run);
-    },
+    onServerJoin: (run) => subscribe(onJoin, run),
     stop: servers.stop,
   };
 }

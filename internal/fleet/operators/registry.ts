@@ -1,6 +1,7 @@
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import { subscribe } from "../../base/subscribe.ts";
 import { type Bucket, createOrderedView } from "../../bus/storage/mod.ts";
 import type { Administrator } from "../../wire/administrators.ts";
 import { decodeOperator, isSignedOperator, type SignedOperatorRecord } from "../../wire/operator-record.ts";
@@ -130,10 +131,7 @@ export function createRegistry({ bucket, administrators, floors, clock, log }: R
         .filter((one) => one.name !== name && counts(standing, one, at) && !counts(gone, one, at))
         .map((one) => one.name);
     },
-    onChange(run) {
-      listeners.add(run);
-      return () => listeners.delete(run);
-    },
+    onChange: (run) => subscribe(listeners, run),
     stop: () => watch.stop(),
   };
 }

@@ -4,6 +4,7 @@ import type { Log } from "../../base/log.ts";
 import { record } from "../../base/record.ts";
 import { optional, time } from "../../base/record-kinds.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
+import { subscribe } from "../../base/subscribe.ts";
 import type { Bucket } from "../../bus/storage/mod.ts";
 
 /** The longest that a JWT of an operator lasts, milliseconds. */
@@ -107,10 +108,7 @@ export function createOperatorRevocations({
       }
       return pruned;
     },
-    onChange(run) {
-      listeners.add(run);
-      return () => listeners.delete(run);
-    },
+    onChange: (run) => subscribe(listeners, run),
     stop: () => watch.stop(),
   };
 }

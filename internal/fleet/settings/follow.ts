@@ -2,6 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import { watchDirectory } from "../../base/files/watch-directory.ts";
 import type { Log } from "../../base/log.ts";
+import { subscribe } from "../../base/subscribe.ts";
 import { changedPaths, readTree, type SettingsTree } from "../../tree/settings/mod.ts";
 
 /** Files are usually changed in groups. */
@@ -63,10 +64,7 @@ export function followTree(options: { directory: string; clock: Clock; log: Log 
     get problem() {
       return problem;
     },
-    onChange(run) {
-      listeners.add(run);
-      return () => listeners.delete(run);
-    },
+    onChange: (run) => subscribe(listeners, run),
     scan: check,
     stop: watching.stop,
   };

@@ -1,5 +1,6 @@
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import { subscribe } from "../../base/subscribe.ts";
 import type { Bucket } from "../../bus/storage/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
 import { decodeCertificate, type SiteCertificate, siteOfCertificateKey } from "./certificate-record.ts";
@@ -74,10 +75,7 @@ export function followSites(options: { bucket: Pick<Bucket, "watch">; mac: Recor
     },
     ready: watch.ready,
     caughtUp: watch.caughtUp,
-    onChange(run) {
-      listeners.add(run);
-      return () => listeners.delete(run);
-    },
+    onChange: (run) => subscribe(listeners, run),
     stop: watch.stop,
   };
 }

@@ -2,6 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import { subscribe } from "../../base/subscribe.ts";
 import type { Bucket, Change } from "../../bus/storage/mod.ts";
 import { createFactPacker, type FactMap } from "../../tree/targets/mod.ts";
 import { openFacts } from "../../wire/facts.ts";
@@ -132,11 +133,6 @@ export function createFleetIndex(options: FleetIndexOptions): FleetIndex {
       heartbeats.stop();
     },
   };
-}
-
-function subscribe<Run>(listeners: Set<Run>, run: Run): () => void {
-  listeners.add(run);
-  return () => listeners.delete(run);
 }
 
 function knownOf(known: Map<string, Known>, key: string): Known {

@@ -3,6 +3,7 @@ import type { Clock } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { Plain } from "../../base/msgpack.ts";
+import { subscribe } from "../../base/subscribe.ts";
 import { builtinFacts, collectFacts, type FactProblem } from "./collect.ts";
 import { readCustomFacts } from "./custom.ts";
 import type { Facts, FactTable } from "./fact.ts";
@@ -115,10 +116,7 @@ export async function openFactStore(options: FactStoreOptions): Promise<FactStor
       show(shown);
     },
     refresh,
-    onChange(run) {
-      listeners.add(run);
-      return () => listeners.delete(run);
-    },
+    onChange: (run) => subscribe(listeners, run),
   };
 }
 

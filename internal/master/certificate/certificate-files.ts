@@ -3,6 +3,7 @@ import { rfc3339 } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import { readTextFile } from "../../base/files/file.ts";
 import { watchDirectory } from "../../base/files/watch-directory.ts";
+import { subscribe } from "../../base/subscribe.ts";
 import { checkPair } from "../../identity/ca/mod.ts";
 import type { CertificateOptions, CertificateSource, EnrollCertificate } from "./certificate-source.ts";
 
@@ -73,10 +74,7 @@ export async function createFileCertificate(options: CertificateOptions): Promis
   );
   return {
     current: () => current,
-    onChange(run) {
-      listeners.add(run);
-      return () => listeners.delete(run);
-    },
+    onChange: (run) => subscribe(listeners, run),
     stop() {
       for (const watching of watches) watching.stop();
     },

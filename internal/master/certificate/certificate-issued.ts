@@ -3,6 +3,7 @@ import { rfc3339, type Timer } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import { watchDirectory } from "../../base/files/watch-directory.ts";
+import { subscribe } from "../../base/subscribe.ts";
 import {
   type AuthorityInForce,
   authorityStamp,
@@ -91,10 +92,7 @@ export async function createIssuedCertificate(options: CertificateOptions): Prom
   const { listeners } = serving;
   return {
     current: () => serving.issued,
-    onChange(run) {
-      listeners.add(run);
-      return () => listeners.delete(run);
-    },
+    onChange: (run) => subscribe(listeners, run),
     check: () => judgeIssued(serving),
     stop() {
       serving.stopped = true;

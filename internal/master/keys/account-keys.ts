@@ -2,6 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import { watchDirectory } from "../../base/files/watch-directory.ts";
 import type { Log } from "../../base/log.ts";
+import { subscribe } from "../../base/subscribe.ts";
 import { type AccountKeyFiles, readAccountKeys } from "../../bus/accounts/mod.ts";
 import type { AccountSigner, KeyPair } from "../../identity/mod.ts";
 
@@ -95,10 +96,7 @@ export function followAccountKeys(options: {
         key: keys.next.publicKey,
       });
     },
-    onChange(run) {
-      listeners.add(run);
-      return () => listeners.delete(run);
-    },
+    onChange: (run) => subscribe(listeners, run),
     stop() {
       watching.stop();
       listeners.clear();

@@ -4,6 +4,7 @@ import { describeError } from "../../base/errors.ts";
 import { readTextIfPresent } from "../../base/files/file.ts";
 import { watchDirectory } from "../../base/files/watch-directory.ts";
 import type { Log } from "../../base/log.ts";
+import { subscribe } from "../../base/subscribe.ts";
 import { readOperatorsKey } from "../../bus/accounts/mod.ts";
 import type { AccountSigner, KeyPair } from "../../identity/mod.ts";
 import { type Administrator, parseAdministrators } from "../../wire/administrators.ts";
@@ -74,10 +75,7 @@ export function followOperatorFiles(options: {
     get problem() {
       return problem;
     },
-    onChange(run) {
-      listeners.add(run);
-      return () => listeners.delete(run);
-    },
+    onChange: (run) => subscribe(listeners, run),
     stop() {
       watching.stop();
       listeners.clear();

@@ -2,6 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import { watchDirectory } from "../../base/files/watch-directory.ts";
 import type { Log } from "../../base/log.ts";
+import { subscribe } from "../../base/subscribe.ts";
 import { type CommandKeyFiles, readCommandKeys } from "../../bus/accounts/mod.ts";
 import {
   createRecordMac,
@@ -85,10 +86,7 @@ export function followCommandKeys(options: {
       log.info("commands are signed with the next command key", { key: next.publicKey });
       announce();
     },
-    onChange(run) {
-      listeners.add(run);
-      return () => listeners.delete(run);
-    },
+    onChange: (run) => subscribe(listeners, run),
     stop() {
       watching.stop();
       listeners.clear();

@@ -1,6 +1,7 @@
 import type { Clock, Timer } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import { subscribe } from "../../base/subscribe.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { type BlobStore, type Head, readBlob } from "../../bus/storage/mod.ts";
 import { type Catalog, decodeCatalog } from "./catalog.ts";
@@ -105,10 +106,7 @@ export function followCatalog(options: {
       return inForce?.catalog;
     },
     recall: (digest) => (seen?.digest === digest ? inForce?.catalog : undefined),
-    onForeign(run) {
-      listeners.add(run);
-      return () => listeners.delete(run);
-    },
+    onForeign: (run) => subscribe(listeners, run),
     stop() {
       unsubscribe();
       forget();

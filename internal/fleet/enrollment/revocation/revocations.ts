@@ -4,6 +4,7 @@ import type { Log } from "../../../base/log.ts";
 import { record } from "../../../base/record.ts";
 import { optional, time } from "../../../base/record-kinds.ts";
 import { conflict, retryOnConflict } from "../../../base/retry-on-conflict.ts";
+import { subscribe } from "../../../base/subscribe.ts";
 import type { Bucket } from "../../../bus/storage/mod.ts";
 
 const stored = record(
@@ -141,14 +142,8 @@ export function createRevocations({ bucket, log }: { bucket: Bucket; log: Log })
       }
       return pruned;
     },
-    onForeign(run) {
-      onForeign.add(run);
-      return () => onForeign.delete(run);
-    },
-    onEntry(run) {
-      onEntry.add(run);
-      return () => onEntry.delete(run);
-    },
+    onForeign: (run) => subscribe(onForeign, run),
+    onEntry: (run) => subscribe(onEntry, run),
     stop: () => watch.stop(),
   };
 }

@@ -1,3 +1,4 @@
+import { subscribe } from "../../../base/subscribe.ts";
 import {
   type EnrollmentState,
   type EnrollmentSummary,
@@ -147,16 +148,13 @@ export function createDirectory(deps: DirectoryDeps): Directory {
     countByState: () => ({ ...roll.countsByState }),
     credentials: (now) => credentialsOf(roll, now),
     members: () => members.values(),
-    onMember(run) {
-      roll.memberListeners.add(run);
-      return () => roll.memberListeners.delete(run);
-    },
+    onMember: (run) => subscribe(roll.memberListeners, run),
     pendingBefore: (createdAt) =>
       valid(roll, (item) => item.state === "pending" && Date.parse(item.created_at) <= createdAt).map(
         ({ id, peel_id: peelId }) => ({ id, peelId }),
       ),
     unindexed: () => [...roll.loose].flatMap((id) => unindexedOf(roll, id) ?? []),
-    subscribe: (id, run) => subscribe(roll, id, run),
+    subscribe: (id, run) => awaitState(roll, id, run),
     stop: () => watch.stop(),
   };
 }
@@ -194,7 +192,7 @@ function unindexedOf({ view }: Roll, id: string): Unindexed | undefined {
   return { id, peelId, state, revision: found.revision, createdAt: Date.parse(created_at) };
 }
 
-function subscribe({ subscribers }: Roll, id: string, run: (state: EnrollmentState) => void): () => void {
+function awaitState({ subscribers }: Roll, id: string, run: (state: EnrollmentState) => void): () => void {
   const set = subscribers.get(id) ?? new Set();
   subscribers.set(id, set.add(run));
   return () => {
