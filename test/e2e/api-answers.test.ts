@@ -24,6 +24,7 @@ import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
 import { newOperator } from "../harness/operators.ts";
 import { enrollPeel } from "../harness/peel-connection.ts";
 import { peelRequests, settingsFlags } from "../harness/peel-requests.ts";
+import { checkReadAnswers } from "../harness/read-answers.ts";
 import { listAdministrators, recordOf, signedRecord } from "../harness/registered.ts";
 import { checkRolloutAnswers } from "../harness/rollout-answers.ts";
 import { runRecord } from "../harness/run-record.ts";
@@ -93,6 +94,14 @@ test("the answers about jobs are as described", async () => {
   );
   await peel.beat();
   await checkJobAnswers(master, peel, expectDescribed);
+});
+
+test("the answers about what svc shows are as described, and refused without the right", async () => {
+  const enrolled = await enrollPeel(master, "read-1");
+  await using peel = await connectManualPeel({ url: bus.url, caPem: bus.caPem }, enrolled);
+  await peel.beat();
+  const { enrollmentId } = enrolled;
+  await checkReadAnswers(master, { peel, enrollmentId, other: deployerToken }, expectDescribed);
 });
 
 test("the answers about rollouts are as described", async () => {
