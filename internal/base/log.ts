@@ -1,6 +1,5 @@
 import { type ConsolaInstance, createConsola, LogLevels } from "consola/core";
-import type { Clock } from "./clock.ts";
-import { rfc3339 } from "./clock.ts";
+import { type Clock, rfc3339 } from "./clock.ts";
 import { describeError } from "./errors.ts";
 import { escapeInvisible, invisible } from "./invisible.ts";
 

@@ -6,8 +6,7 @@ import { jobOperations } from "../fleet/jobs/mod.ts";
 import type { JobSummary } from "../fleet/jobs/records/mod.ts";
 import { masterOperations } from "../fleet/masters/mod.ts";
 import { peelOperations } from "../fleet/peels/mod.ts";
-import type { RolloutSummary } from "../fleet/rollout/mod.ts";
-import { rolloutOperations } from "../fleet/rollout/mod.ts";
+import { type RolloutSummary, rolloutOperations } from "../fleet/rollout/mod.ts";
 import { allPages } from "./all-pages.ts";
 import { type AnswerTo, request } from "./request.ts";
 

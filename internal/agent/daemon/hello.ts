@@ -1,6 +1,5 @@
 import { createBackoff } from "../../base/backoff.ts";
-import type { Clock, Timer } from "../../base/clock.ts";
-import { rfc3339, sleep } from "../../base/clock.ts";
+import { type Clock, rfc3339, sleep, type Timer } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { describeError, SvcError, toSvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";

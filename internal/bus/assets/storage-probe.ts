@@ -4,8 +4,7 @@ import { encode } from "../../base/msgpack.ts";
 import type { Bus } from "../connection/mod.ts";
 import { JetStreamError, lastMessage, storeMessage } from "../jetstream/mod.ts";
 import { keySubject } from "../subjects/subjects.ts";
-import type { AssetName } from "./assets.ts";
-import { streamName } from "./assets.ts";
+import { type AssetName, streamName } from "./assets.ts";
 
 /**
  * Where a probe writes: operators may write to `probe`. On a cluster, one message can stop a stream for good, so masters

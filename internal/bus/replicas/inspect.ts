@@ -1,6 +1,5 @@
 import * as v from "valibot";
-import type { SystemBus } from "../servers/mod.ts";
-import { readAnswer } from "../servers/mod.ts";
+import { readAnswer, type SystemBus } from "../servers/mod.ts";
 
 /** What one server holds of a stream. */
 export interface Replica {

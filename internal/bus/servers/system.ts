@@ -4,8 +4,7 @@ import { sleep } from "../../base/clock.ts";
 import { isOlderVersion } from "../../base/dotted-version.ts";
 import { subscribe } from "../../base/subscribe.ts";
 import { type Claims, readClaims } from "../../identity/mod.ts";
-import type { Bus } from "../connection/mod.ts";
-import { newInbox } from "../connection/mod.ts";
+import { type Bus, newInbox } from "../connection/mod.ts";
 import {
   type ConnectedUser,
   type ConnectedUsers,

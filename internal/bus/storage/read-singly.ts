@@ -1,9 +1,7 @@
 import { mapBounded } from "../../base/map-bounded.ts";
-import type { AssetName } from "../assets/mod.ts";
-import { streamName } from "../assets/mod.ts";
+import { type AssetName, streamName } from "../assets/mod.ts";
 import type { Bus } from "../connection/mod.ts";
-import type { GotMessage } from "../jetstream/mod.ts";
-import { orStorageError, streamState } from "../jetstream/mod.ts";
+import { type GotMessage, orStorageError, streamState } from "../jetstream/mod.ts";
 import { keySubject } from "../subjects/subjects.ts";
 import type { Entry } from "./entry.ts";
 import { messageAt } from "./message-at.ts";

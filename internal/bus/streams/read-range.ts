@@ -1,6 +1,5 @@
 import { rfc3339 } from "../../base/clock.ts";
-import type { Bus } from "../connection/mod.ts";
-import { newInbox } from "../connection/mod.ts";
+import { type Bus, newInbox } from "../connection/mod.ts";
 import { createConsumer, dropConsumer, orStorageError, requestTimeoutMs } from "../jetstream/mod.ts";
 import type { StoredMessage } from "./stream.ts";
 

@@ -1,6 +1,5 @@
 import { isOlderVersion } from "../../base/dotted-version.ts";
-import type { Bus } from "../connection/mod.ts";
-import { isClustered } from "../connection/mod.ts";
+import { type Bus, isClustered } from "../connection/mod.ts";
 import { orStorageError, requestJetStream } from "../jetstream/mod.ts";
 
 /** The oldest server that finds subjects in a tree. Earlier ones compare every subject that they store. */

@@ -1,7 +1,6 @@
 import { ErrorCode, NatsError, nanos } from "nats";
 import { rfc3339 } from "../../base/clock.ts";
-import type { Bus } from "../connection/mod.ts";
-import { newInbox } from "../connection/mod.ts";
+import { type Bus, newInbox } from "../connection/mod.ts";
 import {
   createConsumer,
   dropConsumer,

@@ -1,12 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
-import {
-  command,
-  flag,
-  formatTable,
-  readFlag,
-  type TableStyle,
-  value,
-} from "../../program/command-line/mod.ts";
+import { command, flag, formatTable, type TableStyle, value } from "../../program/command-line/mod.ts";
+import { readLimit } from "../limit.ts";
 import { withBus } from "../operator.ts";
 import { type AuditView, aboutLine, filterArgs, filterOf, outcomeWord, readPages } from "./read-pages.ts";
 
@@ -28,7 +22,7 @@ export const listCommand = command({
     follow: flag("Show what is decided from now on, or from --since on, oldest first, until Ctrl-C"),
   },
   async run(args, cli) {
-    const limit = args.limit === undefined ? usualEntries : readFlag("--limit", args.limit, parseLimit);
+    const limit = args.limit === undefined ? usualEntries : readLimit(args.limit, maxEntries);
     const filter = filterOf(args, cli.clock.now());
     if (args.follow === true) {
       if (args.limit !== undefined)
@@ -45,16 +39,6 @@ export const listCommand = command({
     });
   },
 });
-
-/** @throws SvcError `bad_request` */
-function parseLimit(text: string): number {
-  const limit = /^\d{1,5}$/.test(text) ? Number(text) : 0;
-  if (limit >= 1 && limit <= maxEntries) return limit;
-  throw new SvcError(
-    "bad_request",
-    `${JSON.stringify(text.slice(0, 40))} is not a number from 1 to ${maxEntries}`,
-  );
-}
 
 /** Entries as a table. */
 export function formatEntries(entries: readonly AuditView[], style: TableStyle): string {

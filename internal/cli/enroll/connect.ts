@@ -7,8 +7,7 @@ import {
   type Enrollments,
   signingVouchers,
 } from "../../fleet/enrollment/store/mod.ts";
-import type { Cli } from "../../program/command-line/mod.ts";
-import { flag, value, word } from "../../program/command-line/mod.ts";
+import { type Cli, flag, value, word } from "../../program/command-line/mod.ts";
 import { directCredentials } from "../direct-credentials.ts";
 import { operatorFiles, ownOperatorFile, withBus } from "../operator.ts";
 

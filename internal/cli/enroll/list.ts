@@ -1,9 +1,5 @@
 import { displayPeelId } from "../../base/names/peel-id.ts";
-import {
-  type EnrollmentState,
-  type EnrollmentSummary,
-  enrollmentStates,
-} from "../../fleet/enrollment/record/mod.ts";
+import { type EnrollmentSummary, enrollmentStates } from "../../fleet/enrollment/record/mod.ts";
 import {
   type Columns,
   choice,
@@ -25,7 +21,7 @@ export const listCommand = command({
   },
   run: (args, cli) =>
     withBusFor(cli, args, async (bus) => {
-      const state = args.state as EnrollmentState | "all";
+      const { state } = args;
       const { found, distrusted } = await readList(bus, state, args["direct-kv"] === true);
       await cli.print(found, () => formatEnrollments(found, cli));
       if (found.length === 0)

@@ -1,9 +1,9 @@
 import { defined } from "../../base/defined.ts";
-import { SvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { jobOperations } from "../../fleet/jobs/mod.ts";
-import { type JobSource, type JobStatus, jobSources, jobStatuses } from "../../fleet/jobs/records/mod.ts";
-import { choice, command, readFlag, value } from "../../program/command-line/mod.ts";
+import { jobSources, jobStatuses } from "../../fleet/jobs/records/mod.ts";
+import { choice, command, value } from "../../program/command-line/mod.ts";
+import { readLimit } from "../limit.ts";
 import { withBus } from "../operator.ts";
 import { readPastTime } from "../past-time.ts";
 import { request } from "../request.ts";
@@ -38,9 +38,9 @@ export const listCommand = command({
   async run(args, cli) {
     const { by, target, schedule, since } = args;
     const filter = {
-      limit: readFlag("--limit", args.limit, parseLimit),
-      status: args.status as JobStatus | undefined,
-      source: args.source as JobSource | undefined,
+      limit: readLimit(args.limit, maxJobs),
+      status: args.status,
+      source: args.source,
       since: since === undefined ? undefined : readPastTime("--since", since, cli.clock.now()),
       ...{ by, target, schedule, function: args.function },
     };
@@ -60,14 +60,4 @@ export const listCommand = command({
 function requestList(bus: Bus, filter: { schedule: string | undefined; limit: number }) {
   const fold = filter.schedule === undefined ? ("schedules" as const) : undefined;
   return request(bus, jobOperations.listJobs, defined({ ...filter, fold }));
-}
-
-/** @throws SvcError `bad_request` */
-function parseLimit(text: string): number {
-  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (limit >= 1 && limit <= maxJobs) return limit;
-  throw new SvcError(
-    "bad_request",
-    `${JSON.stringify(text.slice(0, 40))} is not a number from 1 to ${maxJobs}`,
-  );
 }

@@ -1,5 +1,4 @@
-import type { Cli } from "../../program/command-line/mod.ts";
-import { value } from "../../program/command-line/mod.ts";
+import { type Cli, value } from "../../program/command-line/mod.ts";
 
 /** The options of svc login that are about an identity provider. */
 export const oidcArgs = {

@@ -1,6 +1,5 @@
 import type { Bus } from "../../bus/connection/mod.ts";
-import type { InventoryPeel } from "../../fleet/exports/mod.ts";
-import { exportOperations } from "../../fleet/exports/mod.ts";
+import { exportOperations, type InventoryPeel } from "../../fleet/exports/mod.ts";
 import { allPages } from "../all-pages.ts";
 import { request } from "../request.ts";
 

@@ -1,5 +1,4 @@
-import type { ShownPeel } from "../../fleet/peels/mod.ts";
-import { peelOperations } from "../../fleet/peels/mod.ts";
+import { peelOperations, type ShownPeel } from "../../fleet/peels/mod.ts";
 import { command, formatAge, formatFields } from "../../program/command-line/mod.ts";
 import { formatLabels } from "../enroll/label-change.ts";
 import { readNamedPeel } from "../ids/full-peel-id.ts";

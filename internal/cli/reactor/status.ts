@@ -1,5 +1,4 @@
-import type { ReactorStatus } from "../../fleet/reactor/mod.ts";
-import { reactorOperations } from "../../fleet/reactor/mod.ts";
+import { type ReactorStatus, reactorOperations } from "../../fleet/reactor/mod.ts";
 import { command, formatFields, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { request } from "../request.ts";

@@ -1,6 +1,5 @@
 import { formatYaml } from "../../base/yaml/yaml.ts";
-import type { Reaction, SaidEvent } from "../../fleet/reactor/mod.ts";
-import { reactorOperations } from "../../fleet/reactor/mod.ts";
+import { type Reaction, reactorOperations, type SaidEvent } from "../../fleet/reactor/mod.ts";
 import { indent } from "../../program/answers/mod.ts";
 import { command, formatTable, type TableStyle, value } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";

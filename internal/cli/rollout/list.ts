@@ -1,18 +1,6 @@
-import { SvcError } from "../../base/errors.ts";
-import {
-  type RolloutStatus,
-  type RolloutSummary,
-  rolloutOperations,
-  rolloutStatuses,
-} from "../../fleet/rollout/mod.ts";
-import {
-  choice,
-  command,
-  formatTable,
-  readFlag,
-  type TableStyle,
-  value,
-} from "../../program/command-line/mod.ts";
+import { type RolloutSummary, rolloutOperations, rolloutStatuses } from "../../fleet/rollout/mod.ts";
+import { choice, command, formatTable, type TableStyle, value } from "../../program/command-line/mod.ts";
+import { readLimit } from "../limit.ts";
 import { withBus } from "../operator.ts";
 import { request } from "../request.ts";
 
@@ -27,26 +15,18 @@ export const listCommand = command({
     limit: value("n", `Maximum number of rollouts, 1 to ${maxRollouts}`, { default: "20" }),
   },
   async run(args, cli) {
-    const limit = readFlag("--limit", args.limit, parseLimit);
+    const limit = readLimit(args.limit, maxRollouts);
     await withBus(cli, async (bus) => {
-      const status = args.status as RolloutStatus | undefined;
-      const { rollouts, next } = await request(bus, rolloutOperations.listRollouts, { limit, status });
+      const { rollouts, next } = await request(bus, rolloutOperations.listRollouts, {
+        limit,
+        status: args.status,
+      });
       await cli.print(rollouts, () => formatRollouts(rollouts, cli));
       if (rollouts.length === 0) cli.say("no rollouts");
       if (next !== undefined) cli.say(`there are more: --limit takes up to ${maxRollouts}`);
     });
   },
 });
-
-/** @throws SvcError `bad_request` */
-function parseLimit(text: string): number {
-  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (limit >= 1 && limit <= maxRollouts) return limit;
-  throw new SvcError(
-    "bad_request",
-    `${JSON.stringify(text.slice(0, 40))} is not a number from 1 to ${maxRollouts}`,
-  );
-}
 
 /** Rollouts as a table. */
 export function formatRollouts(rollouts: readonly RolloutSummary[], style: TableStyle): string {

@@ -1,5 +1,4 @@
-import type { Cli } from "../../program/command-line/mod.ts";
-import { flag } from "../../program/command-line/mod.ts";
+import { type Cli, flag } from "../../program/command-line/mod.ts";
 
 const masked = "********";
 

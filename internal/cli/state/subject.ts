@@ -6,8 +6,7 @@ import { reasonOf } from "../../base/files/file.ts";
 import { systemRandom } from "../../base/id.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { builtinFacts, collectFacts, findFact, systemHost } from "../../host/facts/mod.ts";
-import type { Cli } from "../../program/command-line/mod.ts";
-import { choice, value } from "../../program/command-line/mod.ts";
+import { type Cli, choice, value } from "../../program/command-line/mod.ts";
 import { accessLevels, openHostFunctions } from "../../tree/host-functions/mod.ts";
 import { type Compat, compatLevels, type HostFunctions } from "../../tree/template/mod.ts";
 

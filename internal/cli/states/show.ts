@@ -1,6 +1,5 @@
 import { atLine } from "../../base/place.ts";
-import type { PeelStates, ShownRun } from "../../fleet/compliance/mod.ts";
-import { stateOperations } from "../../fleet/compliance/mod.ts";
+import { type PeelStates, type ShownRun, stateOperations } from "../../fleet/compliance/mod.ts";
 import { showStates } from "../../program/answers/mod.ts";
 import { command, formatFields, visible } from "../../program/command-line/mod.ts";
 import { readNamedPeel } from "../ids/full-peel-id.ts";

@@ -2,8 +2,7 @@ import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { shareRuns } from "../../base/share-runs.ts";
 import type { Bucket, Change } from "../../bus/storage/mod.ts";
-import type { Directory } from "./store/mod.ts";
-import { type ApplyDeps, applyEvent, findByPeel } from "./store/mod.ts";
+import { type ApplyDeps, applyEvent, type Directory, findByPeel } from "./store/mod.ts";
 
 export interface ActivateDeps extends ApplyDeps {
   facts: Pick<Bucket, "watch">;

@@ -7,8 +7,7 @@ import { record } from "../../base/record.ts";
 import type { Bucket } from "../../bus/storage/mod.ts";
 import { type RecordMac, vouched } from "../../identity/mod.ts";
 import { type Enrollment, encodeRecord } from "./record/mod.ts";
-import type { Vouchers } from "./store/mod.ts";
-import { indexKey } from "./store/mod.ts";
+import { indexKey, type Vouchers } from "./store/mod.ts";
 
 // `svc fleet succeed` has no bus: it leaves the records of the fleet before in a file next to the keys. Each master
 // that starts stores those that are missing, and then marks the fleet. Every step creates what does not exist, so

@@ -1,8 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import type { Directory } from "./store/mod.ts";
-import { type Enrollments, removePending } from "./store/mod.ts";
+import { type Directory, type Enrollments, removePending } from "./store/mod.ts";
 
 const sweepMs = 10 * 60_000;
 

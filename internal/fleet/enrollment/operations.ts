@@ -31,19 +31,18 @@ import {
 } from "./record/mod.ts";
 import type { FindByKeyDeps, RecoverOperationDeps } from "./recovery-operations.ts";
 import { discard, restore } from "./restore.ts";
-import type { RevokeUserDeps } from "./revocation/mod.ts";
 import {
   type EnforceRevocation,
   type ResumeRecordDeps,
   type RevokeDeps,
+  type RevokeUserDeps,
   resume,
   revoke,
   revokeRecord,
   type SuspensionEffects,
   suspend,
 } from "./revocation/mod.ts";
-import type { Directory } from "./store/mod.ts";
-import { type ApplyDeps, applyEvent, type Enrollments, loadEnrollment } from "./store/mod.ts";
+import { type ApplyDeps, applyEvent, type Directory, type Enrollments, loadEnrollment } from "./store/mod.ts";
 import type { ChallengeTpmDeps } from "./tpm-operation.ts";
 
 export { labelEnrollment } from "./label-operation.ts";

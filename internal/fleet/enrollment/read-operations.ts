@@ -10,8 +10,7 @@ import { operation } from "../operation/mod.ts";
 import { peelIdField } from "./joining/mod.ts";
 import { type Enrollment, enrollmentSchema, toStored, trustOf, trustWords } from "./record/mod.ts";
 import { readStrays } from "./revocation/mod.ts";
-import type { Directory } from "./store/mod.ts";
-import { type Enrollments, findByPeel, loadEnrollment } from "./store/mod.ts";
+import { type Directory, type Enrollments, findByPeel, loadEnrollment } from "./store/mod.ts";
 
 /** Where one enrollment is looked up. */
 export interface ShowEnrollmentDeps {

@@ -2,8 +2,14 @@ import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { liveStates } from "./record/mod.ts";
-import type { Directory, Unindexed } from "./store/mod.ts";
-import { type Enrollments, findByPeel, loadEnrollment, pointIndex } from "./store/mod.ts";
+import {
+  type Directory,
+  type Enrollments,
+  findByPeel,
+  loadEnrollment,
+  pointIndex,
+  type Unindexed,
+} from "./store/mod.ts";
 
 /** Longer than any enrollment takes between its two writes, milliseconds. */
 export const orphanAgeMs = 60_000;

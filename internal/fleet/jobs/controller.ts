@@ -11,8 +11,7 @@ import {
 import { createLastJobs, type LastJob } from "./last-jobs.ts";
 import { type ListedJob, summaryOf } from "./listed-job.ts";
 import type { ReceivedEvents } from "./received-events.ts";
-import type { Job, JobSummary } from "./records/mod.ts";
-import { outcomeOf } from "./records/mod.ts";
+import { type Job, type JobSummary, outcomeOf } from "./records/mod.ts";
 import { standingOf } from "./tally.ts";
 
 /** What a master knows of all jobs without asking: one watch and one subscription, whatever their number. */

@@ -11,8 +11,14 @@ import type { RecordMac } from "../../identity/mod.ts";
 import { timeoutOf } from "../../wire/timeout.ts";
 import { idOfRequest } from "../requests/mod.ts";
 import { chosenTarget, type Target } from "../targeting/mod.ts";
-import type { Job, JobSource, OwnRecords, SignedRequestOf } from "./records/mod.ts";
-import { findOwnJob, withJobMac } from "./records/mod.ts";
+import {
+  findOwnJob,
+  type Job,
+  type JobSource,
+  type OwnRecords,
+  type SignedRequestOf,
+  withJobMac,
+} from "./records/mod.ts";
 import { type JobRequest, maxFollowed } from "./request.ts";
 import type { SendCommand } from "./send.ts";
 

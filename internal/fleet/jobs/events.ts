@@ -1,8 +1,7 @@
 import { MessageTooLarge } from "../../base/msgpack.ts";
 import type { StoredMessage } from "../../bus/streams/mod.ts";
 import { parseJobSubject } from "../../bus/subjects/subjects.ts";
-import type { Ending } from "../../wire/return.ts";
-import { decodeReturn, type JobReturn } from "../../wire/return.ts";
+import { decodeReturn, type Ending, type JobReturn } from "../../wire/return.ts";
 import { readEnding } from "./read-ending.ts";
 
 /** That a peel took a job, or how it ended there. */

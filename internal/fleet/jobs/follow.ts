@@ -8,8 +8,7 @@ import type { JobEvent } from "./events.ts";
 import { createPace } from "./pace.ts";
 import { readEvents } from "./read-events.ts";
 import type { ReceivedEvents } from "./received-events.ts";
-import type { Outcome } from "./records/mod.ts";
-import { decodeJob, type Job } from "./records/mod.ts";
+import { decodeJob, type Job, type Outcome } from "./records/mod.ts";
 import { type FollowedJob, type JobView, type ShowDeps, storedJob, viewOf } from "./show.ts";
 import { countOutcomes, createTally, isSilent } from "./tally.ts";
 

@@ -1,5 +1,4 @@
-import type { Job, Outcome } from "./records/mod.ts";
-import { outcomesOf } from "./records/mod.ts";
+import { type Job, type Outcome, outcomesOf } from "./records/mod.ts";
 
 /** The newest job that masters sent to a peel. */
 export interface LastJob {

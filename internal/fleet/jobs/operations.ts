@@ -18,8 +18,14 @@ import { type CancelDeps, stopJob } from "./cancel.ts";
 import type { JobController } from "./controller.ts";
 import { type DispatchDeps, dispatchJob, type JobIdentity } from "./dispatch.ts";
 import { followJob, type Progress } from "./follow.ts";
-import type { Job, JobSummary, SignedRequestOf } from "./records/mod.ts";
-import { jobSources, jobStatuses, outcomes } from "./records/mod.ts";
+import {
+  type Job,
+  type JobSummary,
+  jobSources,
+  jobStatuses,
+  outcomes,
+  type SignedRequestOf,
+} from "./records/mod.ts";
 import { jobRequestSchema } from "./request.ts";
 import { isLate, type JobView, type SeenReturn, type ShowDeps, showJob, storedJob } from "./show.ts";
 

@@ -8,8 +8,7 @@ import type { KeyPair, RecordMac } from "../../identity/mod.ts";
 import { type Evidence, encodeCall, encodeStop } from "../../wire/call.ts";
 import { type CommandKind, signCommand, signForAll } from "../../wire/command.ts";
 import { type SiteTargets, signForSite } from "../../wire/site-command.ts";
-import type { Job, SignedRequestOf } from "./records/mod.ts";
-import { isGenuineJob } from "./records/mod.ts";
+import { isGenuineJob, type Job, type SignedRequestOf } from "./records/mod.ts";
 
 /** Sends peels a signed command about a job; it does not wait for their replies. */
 export type SendCommand = (kind: CommandKind, job: Job, peels: Iterable<string>) => void;

@@ -3,8 +3,7 @@ import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import type { Bucket } from "../../bus/storage/mod.ts";
 import { readEvents } from "./read-events.ts";
-import type { OwnRecords } from "./records/mod.ts";
-import { decodeJob, type Job, type Settled } from "./records/mod.ts";
+import { decodeJob, type Job, type OwnRecords, type Settled } from "./records/mod.ts";
 import { createTally, settledOf, standingOf, type Tally } from "./tally.ts";
 
 export interface SettleDeps {

@@ -8,8 +8,7 @@ import type { Bucket } from "../../bus/storage/mod.ts";
 import type { JobReturn } from "../../wire/return.ts";
 import type { JobEvent } from "./events.ts";
 import { readEvents } from "./read-events.ts";
-import type { JobSource, JobStatus, Outcome } from "./records/mod.ts";
-import { decodeJob, type Job } from "./records/mod.ts";
+import { decodeJob, type Job, type JobSource, type JobStatus, type Outcome } from "./records/mod.ts";
 import { createTally, isSilent, standingOf, type Tally } from "./tally.ts";
 
 /** Maximum size of all returns in one view; larger ones can be requested for each peel. */

@@ -1,8 +1,15 @@
 import { defined } from "../../base/defined.ts";
 import { type Ending, isAssumed } from "../../wire/return.ts";
 import type { JobNews } from "./events.ts";
-import type { Job, Settled } from "./records/mod.ts";
-import { type JobStatus, type Outcome, outcomeOf, placesOf, statusOf } from "./records/mod.ts";
+import {
+  type Job,
+  type JobStatus,
+  type Outcome,
+  outcomeOf,
+  placesOf,
+  type Settled,
+  statusOf,
+} from "./records/mod.ts";
 
 /** What is known about the targets of one job, from events in any order and number. */
 export interface Tally {

@@ -1,7 +1,6 @@
 import type { Plain } from "../../base/msgpack.ts";
 import { matchGlob } from "../../tree/targets/mod.ts";
-import type { Event } from "./events/mod.ts";
-import { valueAt } from "./events/mod.ts";
+import { type Event, valueAt } from "./events/mod.ts";
 import type { Condition, Scalar } from "./rules/mod.ts";
 
 /** Globs are not matched against longer text: the sender controls its length, and every rule would scan it. */

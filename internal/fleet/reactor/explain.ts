@@ -1,8 +1,7 @@
 import { defined } from "../../base/defined.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { holds } from "./condition.ts";
-import type { DropCause, Event } from "./events/mod.ts";
-import { valueAt } from "./events/mod.ts";
+import { type DropCause, type Event, valueAt } from "./events/mod.ts";
 import type { Limits } from "./limits.ts";
 import { matchesSource } from "./match.ts";
 import { type Rendered, render } from "./render.ts";

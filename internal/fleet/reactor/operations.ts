@@ -14,8 +14,7 @@ import {
   ruleSchema,
 } from "./describe.ts";
 import { type Event, isServiceTag, masterSource, maxTagLength, tagOf } from "./events/mod.ts";
-import type { RuleSet } from "./rules/mod.ts";
-import { refusedMessage } from "./rules/mod.ts";
+import { type RuleSet, refusedMessage } from "./rules/mod.ts";
 import type { ReactorSession } from "./session.ts";
 
 /** What the operations on the reactor need: they are answered by the master that reacts. */

@@ -7,8 +7,7 @@ import { checkCall, functionNamed } from "../../host/modules/mod.ts";
 import type { JobRequest } from "../jobs/mod.ts";
 import { type Event, enrollmentTag } from "./events/mod.ts";
 import { fillArguments } from "./fill-arguments.ts";
-import type { Action, RuleTarget } from "./rules/mod.ts";
-import { fill, Unrendered } from "./rules/mod.ts";
+import { type Action, fill, type RuleTarget, Unrendered } from "./rules/mod.ts";
 
 /** An action, rendered for one event. */
 export type Rendered =

@@ -1,10 +1,10 @@
 import { describeError } from "../../base/errors.ts";
 import { contend, type Lease, type LeaseHolder, type Tenure } from "../../bus/lease/mod.ts";
 import type { Bucket } from "../../bus/storage/mod.ts";
-import type { RuleSet } from "./rules/mod.ts";
 import {
   type NeededSources,
   neededSources,
+  type RuleSet,
   refusedMessage,
   type SourceName,
   watchRules,

@@ -13,9 +13,11 @@ import {
 } from "../../bus/streams/mod.ts";
 import { eventSubject, keySubject, returnSubject, scheduleSubject } from "../../bus/subjects/subjects.ts";
 import type { Enrollments } from "../enrollment/store/mod.ts";
-import type { DropCause, Event, JobOf } from "./events/mod.ts";
 import {
+  type DropCause,
+  type Event,
   isComplianceEvent,
+  type JobOf,
   type Reading,
   readCompliance,
   readEnrollment,

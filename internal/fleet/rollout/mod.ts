@@ -7,7 +7,6 @@ export {
   decodeRollout,
   isLive,
   type Rollout,
-  type RolloutStatus,
   rolloutStatuses,
   type WaveCounts,
 } from "./record.ts";

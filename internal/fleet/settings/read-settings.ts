@@ -1,7 +1,12 @@
 import { SvcError } from "../../base/errors.ts";
 import { displayPeelId } from "../../base/names/peel-id.ts";
-import type { Merged, SettingsCompiler, SettingsTree } from "../../tree/settings/mod.ts";
-import { SettingsFault, topFile } from "../../tree/settings/mod.ts";
+import {
+  type Merged,
+  type SettingsCompiler,
+  SettingsFault,
+  type SettingsTree,
+  topFile,
+} from "../../tree/settings/mod.ts";
 import { readFacts } from "../../wire/facts.ts";
 import type { FollowedTree } from "./follow.ts";
 import type { Peels } from "./tracker.ts";

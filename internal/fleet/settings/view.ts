@@ -1,8 +1,7 @@
 import type { Clock, Timer } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
-import type { SettingsCompiler, SettingsTree } from "../../tree/settings/mod.ts";
-import { SettingsFault, topFile } from "../../tree/settings/mod.ts";
+import { type SettingsCompiler, SettingsFault, type SettingsTree, topFile } from "../../tree/settings/mod.ts";
 import { createFactPacker, type FactMap } from "../../tree/targets/mod.ts";
 import { readFacts } from "../../wire/facts.ts";
 import type { FollowedTree } from "./follow.ts";

@@ -1,6 +1,5 @@
 import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from "jose";
-import type { Clock } from "../../base/clock.ts";
-import { rfc3339 } from "../../base/clock.ts";
+import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { nameOf, rolesOfClaims } from "./claims.ts";

@@ -21,8 +21,7 @@ import {
   standingOf,
   type TokenDeps,
 } from "../../fleet/tokens/mod.ts";
-import type { RecordMac } from "../../identity/mod.ts";
-import { isEqualMac } from "../../identity/mod.ts";
+import { isEqualMac, type RecordMac } from "../../identity/mod.ts";
 import { assertOfSignIn, createOidc, endOfToken } from "../../identity/oidc/mod.ts";
 import type { MasterConfig, OidcProvider } from "../../program/config/mod.ts";
 import { adminRole } from "../../wire/operator-standing.ts";

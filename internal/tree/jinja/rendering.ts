@@ -1,5 +1,4 @@
-import type { Block, Compiled, Execute, Rendering } from "./frame.ts";
-import { Frame } from "./frame.ts";
+import { type Block, type Compiled, type Execute, Frame, type Rendering } from "./frame.ts";
 import { type CompiledLoading, loadTemplate } from "./loading.ts";
 import { Callable, Facade, Fault, type Value } from "./values/mod.ts";
 

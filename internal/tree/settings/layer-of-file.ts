@@ -3,8 +3,7 @@ import type { Templates } from "../template/mod.ts";
 import type { HeldFacts } from "./held-facts.ts";
 import type { Layer, Source } from "./layers.ts";
 import { createLineMarks } from "./line-marks.ts";
-import type { ReadYaml } from "./read.ts";
-import { withFile } from "./read.ts";
+import { type ReadYaml, withFile } from "./read.ts";
 import { createTreeRenderer, type PeelScope } from "./render.ts";
 import type { SettingsTree } from "./tree.ts";
 

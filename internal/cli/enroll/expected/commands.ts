@@ -1,6 +1,5 @@
 import { displayPeelId, encodePeelId } from "../../../base/names/peel-id.ts";
-import type { ShownHost } from "../../../fleet/expected/mod.ts";
-import { expectedOperations } from "../../../fleet/expected/mod.ts";
+import { expectedOperations, type ShownHost } from "../../../fleet/expected/mod.ts";
 import { command, formatTable, group, type TableStyle, word } from "../../../program/command-line/mod.ts";
 import { withBus } from "../../operator.ts";
 import { request } from "../../request.ts";

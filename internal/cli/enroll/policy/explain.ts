@@ -1,5 +1,4 @@
-import type { ShownWay } from "../../../fleet/policy/mod.ts";
-import { policyOperations } from "../../../fleet/policy/mod.ts";
+import { policyOperations, type ShownWay } from "../../../fleet/policy/mod.ts";
 import { command, formatTable, type TableStyle } from "../../../program/command-line/mod.ts";
 import { withBus } from "../../operator.ts";
 import { type AnswerTo, request } from "../../request.ts";

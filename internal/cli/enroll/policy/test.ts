@@ -2,8 +2,7 @@ import { SvcError } from "../../../base/errors.ts";
 import { atLine } from "../../../base/place.ts";
 import { createWebhookAddresses } from "../../../base/webhook/addresses.ts";
 import { addressesOf } from "../../../base/webhook/addresses-of.ts";
-import type { Tried, Verdict } from "../../../fleet/policy/mod.ts";
-import { policyOperations } from "../../../fleet/policy/mod.ts";
+import { policyOperations, type Tried, type Verdict } from "../../../fleet/policy/mod.ts";
 import { evidenceTypes } from "../../../identity/evidence/mod.ts";
 import {
   type Cli,

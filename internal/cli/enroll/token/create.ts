@@ -35,10 +35,9 @@ export const createCommand = command({
       { default: "text" },
     ),
   },
-  async run({ peel, ttl, hold, note, label, url, ...args }, cli) {
+  async run({ peel, ttl, hold, note, label, url, format, ...args }, cli) {
     const uses = readUses(args.uses);
     const labels = readLabels(label);
-    const format = readFormat(args.format);
     await withBus(cli, async (bus) => {
       // Made for this answer alone: an attacker who controls the bus cannot read the token.
       const key = deriveCurveKey(newKeyPair("user", cli.random));
@@ -80,8 +79,4 @@ function readLabels(words: readonly string[]): Record<string, string> {
     labels.set(name, value);
   }
   return Object.fromEntries(labels);
-}
-
-function readFormat(text: string): (typeof formats)[number] {
-  return formats.find((one) => one === text) ?? "text";
 }

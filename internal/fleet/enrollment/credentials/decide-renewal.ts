@@ -3,8 +3,7 @@ import { displayPeelId } from "../../../base/names/peel-id.ts";
 import { verifySignature } from "../../../identity/mod.ts";
 import { rekeyMessage, renewalMessage } from "../../../wire/enrollment-messages.ts";
 import type { RekeyRequest, RenewalRequest } from "../../../wire/renewal.ts";
-import type { Enrollment } from "../record/mod.ts";
-import { busKeysOf, memberStates, renewsTooOften } from "../record/mod.ts";
+import { busKeysOf, type Enrollment, memberStates, renewsTooOften } from "../record/mod.ts";
 
 /** How far the clock of a peel may be off when it signs a request. */
 const skewMs = 5 * 60_000;

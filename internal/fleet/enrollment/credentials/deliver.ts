@@ -5,8 +5,7 @@ import type { Log } from "../../../base/log.ts";
 import { formatCredentials, newKeyPair, verifySignature } from "../../../identity/mod.ts";
 import { credentialsMessage } from "../../../wire/enrollment-messages.ts";
 import { type MintDeps, mint } from "../bus-user/mod.ts";
-import type { Enrollment } from "../record/mod.ts";
-import { transition } from "../record/mod.ts";
+import { type Enrollment, transition } from "../record/mod.ts";
 import { type Enrollments, loadEnrollment, saveEnrollment, type Versioned } from "../store/mod.ts";
 import { readProof } from "./proof.ts";
 

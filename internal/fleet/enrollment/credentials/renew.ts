@@ -4,12 +4,9 @@ import { conflict, retryOnConflict } from "../../../base/retry-on-conflict.ts";
 import type { Reconciler } from "../../../bus/servers/mod.ts";
 import type { RekeyRequest, RenewalRequest } from "../../../wire/renewal.ts";
 import { type MintDeps, mint } from "../bus-user/mod.ts";
-import type { BusKey, Enrollment } from "../record/mod.ts";
-import { type EnrollmentEvent, transition, withBusKey } from "../record/mod.ts";
-import type { Revocations } from "../revocation/mod.ts";
-import { reportClone, revocationOf, type SuspectCloneDeps } from "../revocation/mod.ts";
-import type { Directory } from "../store/mod.ts";
-import { type Enrollments, loadEnrollment, saveEnrollment } from "../store/mod.ts";
+import { type BusKey, type Enrollment, type EnrollmentEvent, transition, withBusKey } from "../record/mod.ts";
+import { type Revocations, reportClone, revocationOf, type SuspectCloneDeps } from "../revocation/mod.ts";
+import { type Directory, type Enrollments, loadEnrollment, saveEnrollment } from "../store/mod.ts";
 import { decideRekey, decideRenewal, type RenewalVerdict } from "./decide-renewal.ts";
 
 export interface IssueAgainDeps extends MintDeps {

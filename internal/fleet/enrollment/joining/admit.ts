@@ -1,6 +1,5 @@
 import { defined } from "../../../base/defined.ts";
-import type { Enrollment } from "../record/mod.ts";
-import { type EnrollmentEvent, isSameSet, transition } from "../record/mod.ts";
+import { type Enrollment, type EnrollmentEvent, isSameSet, transition } from "../record/mod.ts";
 import type { Admission, Candidate, WayIn } from "./way-in.ts";
 
 /** The decision of the first way in that has one. */

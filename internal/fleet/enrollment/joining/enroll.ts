@@ -6,8 +6,13 @@ import type { Log } from "../../../base/log.ts";
 import { conflict, retryOnConflict } from "../../../base/retry-on-conflict.ts";
 import { verifySignature } from "../../../identity/mod.ts";
 import { attestationMessage, enrollmentMessage } from "../../../wire/enrollment-messages.ts";
-import type { Enrollment, Evidence } from "../record/mod.ts";
-import { type EnrollmentEvent, liveStates, transition } from "../record/mod.ts";
+import {
+  type Enrollment,
+  type EnrollmentEvent,
+  type Evidence,
+  liveStates,
+  transition,
+} from "../record/mod.ts";
 import { applyEvent, type Enrollments, findByPeel, insertEnrollment, lastVouched } from "../store/mod.ts";
 import { admissionOf, admitted, eventOfAdmission, isLetIn } from "./admit.ts";
 import { type Challenges, consumeChallenge } from "./challenge.ts";

@@ -1,8 +1,7 @@
 import { SvcError } from "../../../base/errors.ts";
 import { maxValidityMs } from "../bus-user/mod.ts";
 import { transitions } from "../record/mod.ts";
-import type { Directory } from "../store/mod.ts";
-import { findByPeel } from "../store/mod.ts";
+import { type Directory, findByPeel } from "../store/mod.ts";
 import { isRefused, type Revocation } from "./revocations.ts";
 import { type EnforceRevocation, type RevokeDeps, revokeRecord } from "./revoke.ts";
 

@@ -1,8 +1,7 @@
 import { describeError } from "../../../base/errors.ts";
 import type { Log } from "../../../base/log.ts";
 import type { EnrollmentState } from "../record/mod.ts";
-import type { Vouchers } from "../store/mod.ts";
-import { digestOfDirect, lastVouched, saveEnrollment } from "../store/mod.ts";
+import { digestOfDirect, lastVouched, saveEnrollment, type Vouchers } from "../store/mod.ts";
 import { listRevocations, type RevokeDeps } from "./revoke.ts";
 
 export interface TakeOverDeps extends Pick<RevokeDeps, "enrollments" | "revocations"> {

@@ -1,8 +1,7 @@
 import type { Clock } from "../../../base/clock.ts";
 import { attempt } from "../../../base/errors.ts";
 import { conflict, retryOnConflict } from "../../../base/retry-on-conflict.ts";
-import type { Enrollment } from "../record/mod.ts";
-import { type EnrollmentEvent, transition } from "../record/mod.ts";
+import { type Enrollment, type EnrollmentEvent, transition } from "../record/mod.ts";
 import { type Enrollments, loadEnrollment, saveEnrollment } from "./store.ts";
 
 /** What every change of a record needs. */

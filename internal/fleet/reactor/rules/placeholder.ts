@@ -1,6 +1,5 @@
 import type { Plain } from "../../../base/msgpack.ts";
-import type { Event } from "../events/mod.ts";
-import { eventPath, valueAt } from "../events/mod.ts";
+import { type Event, eventPath, valueAt } from "../events/mod.ts";
 
 /** Start of a placeholder. */
 export const opening = "${";

@@ -1,7 +1,5 @@
-import type { Budget } from "../../jinja/mod.ts";
-import { take } from "../../jinja/mod.ts";
-import type { Args, Value, ValueMap } from "../../jinja/values/mod.ts";
-import { Fault } from "../../jinja/values/mod.ts";
+import { type Budget, take } from "../../jinja/mod.ts";
+import { type Args, Fault, type Value, type ValueMap } from "../../jinja/values/mod.ts";
 
 /** What a function of `salt[…]` may use. */
 export interface SaltTools {
