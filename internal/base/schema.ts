@@ -45,6 +45,8 @@ export const digest = v.pipe(eitherDigest, v.transform(toBytes));
 /** The same, and what it is of. */
 export const describedDigest = (description: string) =>
   v.pipe(eitherDigest, v.description(description), v.transform(toBytes));
+/** A SHA-256 in an answer: bytes over the bus, and 64 hexadecimal digits as JSON text. */
+export const shownDigest = (description: string) => v.pipe(eitherDigest, v.description(description));
 /** Any value that a message can hold. */
 export const plain = v.custom<Plain>(() => true);
 /** A map of any values. */

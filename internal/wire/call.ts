@@ -3,6 +3,7 @@ import { defined } from "../base/defined.ts";
 import { decode, encode, type Plain } from "../base/msgpack.ts";
 import { traceparentOf } from "../base/trace.ts";
 import type { ProofStep } from "../identity/merkle/mod.ts";
+import { type Content, content } from "./content.ts";
 
 /** A function with its arguments, as in a dispatch command or in a schedule. */
 export interface Call {
@@ -16,6 +17,8 @@ export interface Call {
    * function needs no confirmation.
    */
   resends?: true;
+  /** The files of the tree that it uses: exactly these, whatever is in force when it runs. */
+  content?: Content;
 }
 
 const schema = v.object({
@@ -27,6 +30,7 @@ const schema = v.object({
   // A master may say anything else in a later version.
   follow: v.fallback(v.optional(v.literal(true)), undefined),
   resends: v.fallback(v.optional(v.literal(true)), undefined),
+  content: v.optional(content.read),
 });
 
 /** What proves to a peel that an operator requested a command; other peels ignore it. */
@@ -51,12 +55,12 @@ export const maxApprovals = 16;
  * @param traceparent the span that the work of the peel is part of
  */
 export function encodeCall(
-  { function: name, args, follow, resends }: Call,
+  { function: name, args, follow, resends, content: files }: Call,
   requestId?: string,
   evidence?: Evidence,
   traceparent?: string,
 ): Uint8Array {
-  const given = defined({ follow, resends });
+  const given = defined({ follow, resends, content: files && content.write(files) });
   return encode({ function: name, args, ...given, request_id: requestId, traceparent, ...evidence });
 }
 
@@ -80,8 +84,8 @@ export function encodeStop(requestId: string | undefined, evidence?: Evidence): 
 
 /** @throws when the bytes are not a call */
 export function decodeCall(bytes: Uint8Array): Call {
-  const { function: name, args, follow, resends } = v.parse(schema, decode(bytes));
-  return { function: name, args, ...defined({ follow, resends }) };
+  const { function: name, args, ...more } = v.parse(schema, decode(bytes));
+  return { function: name, args, ...defined(more) };
 }
 
 const bytes = v.instance(Uint8Array);

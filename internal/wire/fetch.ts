@@ -23,12 +23,13 @@ const request = v.union([
   v.object({
     environment: v.pipe(v.string(), v.check(isEnvironmentName)),
     commit: v.optional(v.pipe(v.string(), v.regex(/^[0-9a-f]{7,64}$/))),
+    snapshot: v.optional(v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/))),
   }),
 ]);
 
 /**
  * What is fetched: blobs of state files (`digests`), manifests and chunks of binaries (`binary`), or the snapshot of
- * an environment, the one in force or the newest with a commit.
+ * an environment, the one in force, the newest with a commit, or the one with a digest.
  */
 export type FetchRequest = v.InferOutput<typeof request>;
 

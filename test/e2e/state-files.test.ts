@@ -11,7 +11,7 @@ import { openBlobStore } from "../../internal/bus/storage/blob-store.ts";
 import { keyPairFromSeed } from "../../internal/identity/nkey.ts";
 import { publishStates } from "../../internal/master/state-files/publish-states.ts";
 import { decodeCatalog, encodeCatalog } from "../../internal/tree/files/catalog.ts";
-import { createHeadSeal } from "../../internal/tree/files/head-seal.ts";
+import { createHeadSeal } from "../../internal/tree/publication/head-seal.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { connectionOver } from "../harness/connection.ts";
 import { fixedFacts } from "../harness/facts.ts";
@@ -113,7 +113,7 @@ function write(path: string, text: string): void {
 }
 
 async function readAll(environment?: string, commit?: string): Promise<Record<string, string>> {
-  const source = await files.open(environment, commit);
+  const source = await files.open(environment, { commit });
   const found: Record<string, string> = {};
   for (const path of source.list("")) found[path] = Buffer.from(await source.read(path)).toString();
   return found;
@@ -137,8 +137,8 @@ test("directory and repository reach a peel, the directory first, other branches
   expect(await files.waitForFirstSync(new AbortController().signal)).toBe(true);
   await filesBecome({ "from-git.sls": "git 1", "top.sls": "of the directory" });
   await filesBecome({ "top.sls": "dev" }, "dev");
-  const { commits } = await files.open();
-  pinned = commits[0] ?? "";
+  const { origin } = await files.open();
+  pinned = origin.commits[0]?.commit ?? "";
   expect(pinned).toBe(remote.git("rev-parse", "main"));
 }, 20_000);
 
@@ -230,7 +230,10 @@ test("who changes the head on the bus is not believed, and the holder publishes 
   const head = await store.head();
   const genuine = decodeCatalog((await store.get(head?.digest ?? "")) ?? Buffer.of());
   // The tree of another branch as `base`: each blob of it is there.
-  const forged = encodeCatalog(new Map([...genuine, ["base", genuine.get("dev") ?? []]]));
+  const forged = encodeCatalog({
+    ...genuine,
+    environments: new Map([...genuine.environments, ["base", genuine.environments.get("dev") ?? []]]),
+  });
   await store.put(sha256Hex(forged), forged);
   const to = { digest: sha256Hex(forged), size: forged.length, token: 2 ** 40 };
   expect(await store.moveHead({ ...to, ...statementOf(head) }, head?.revision ?? 0)).toBeDefined();

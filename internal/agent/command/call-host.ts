@@ -155,6 +155,6 @@ async function keptStates(
   return createStatesService({
     ...options,
     ...templateOptions(options.config),
-    sources: { open: (environment, commit) => files.open(environment, commit) },
+    sources: { open: (environment, wanted) => files.open(environment, wanted) },
   });
 }

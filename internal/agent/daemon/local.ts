@@ -99,7 +99,7 @@ export function startLocal(options: LocalOptions): Local {
         execute(call, {
           ...options.context(signal),
           origin,
-          ...defined({ progress, output, upgrade }),
+          ...defined({ progress, output, upgrade, content: call.content }),
         }),
       ),
     clock,

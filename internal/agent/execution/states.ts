@@ -28,11 +28,11 @@ export function createPeelStates(options: {
     ...templateOptions(options.config),
     lock: createRunLock({ file: statesLockFile(options.dataDir), now: clock.now }),
     sources: {
-      async open(environment, commit, signal) {
+      async open(environment, wanted, signal) {
         const isSynced = await stateFiles.waitForFirstSync(signal);
         signal.throwIfAborted();
         try {
-          return await stateFiles.open(environment, commit);
+          return await stateFiles.open(environment, wanted);
         } catch (thrown) {
           if (isSynced || toSvcError(thrown).kind !== "unavailable") throw thrown;
           throw new SvcError(

@@ -4,6 +4,7 @@ import { SvcError, toSvcError } from "../../base/errors.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import { fetchSubject } from "../../bus/subjects/subjects.ts";
+import type { WantedSnapshot } from "../../tree/files/mod.ts";
 import { encodeFetch, type FetchRequest, maxDigests, openBlobs, openSnapshot } from "../../wire/fetch.ts";
 import type { Connection } from "../link/mod.ts";
 
@@ -25,10 +26,10 @@ export interface Wanted {
 /** Client for the state files of the masters. */
 export interface StatesClient {
   /**
-   * The signed statement about the catalog that has an environment, or a commit of it. Not verified yet;
+   * The signed statement about the catalog that has an environment, or one snapshot of it. Not verified yet;
    * `undefined` when the response has none. @throws SvcError from the masters
    */
-  find(environment: string, commit?: string): Promise<Uint8Array | undefined>;
+  find(environment: string, wanted?: WantedSnapshot): Promise<Uint8Array | undefined>;
   /**
    * Fetches blobs, verifies each, and passes it to `take`, in any order.
    *
@@ -101,7 +102,8 @@ export function createStatesClient({
     }
   };
   return {
-    find: (environment, commit) => send({ environment, commit }, openSnapshot, findTimeoutMs),
+    find: (environment, { commit, snapshot } = {}) =>
+      send({ environment, commit, snapshot }, openSnapshot, findTimeoutMs),
     async fetch(wanted, take) {
       await mapBounded(batchesOf(wanted), { atOnce: batchesAtOnce }, (batch) => fetchBatch(batch, take));
     },

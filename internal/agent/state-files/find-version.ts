@@ -1,5 +1,12 @@
 import { toSvcError } from "../../base/errors.ts";
-import { type Catalog, decodeCatalog, findSnapshot, type SignedStatement } from "../../tree/files/mod.ts";
+import {
+  type Catalog,
+  decodeCatalog,
+  emptyCatalog,
+  findSnapshot,
+  type SignedStatement,
+  type WantedSnapshot,
+} from "../../tree/files/mod.ts";
 import type { CachedSnapshot } from "./state-snapshots.ts";
 import type { Statements } from "./statements.ts";
 import type { Cache } from "./sync.ts";
@@ -11,9 +18,9 @@ export interface Versions {
   /**
    * The version in force at the masters, or the cached one when they are unreachable.
    *
-   * @param commit the snapshot of this commit instead
+   * @param wanted another snapshot instead
    */
-  find(environment: string, commit: string | undefined): Promise<CachedSnapshot>;
+  find(environment: string, wanted: WantedSnapshot): Promise<CachedSnapshot>;
 }
 
 export function createVersions(cache: Cache, statements: Statements): Versions {
@@ -23,29 +30,45 @@ export function createVersions(cache: Cache, statements: Statements): Versions {
     await cache.masters().fetch([{ digest, size: 0 }], async (_, data) => {
       last = { digest, catalog: decodeCatalog(data) };
     });
-    return last?.catalog ?? new Map();
+    return last?.catalog ?? emptyCatalog();
   };
-  const requestMasters = async (environment: string, commit: string | undefined): Promise<CachedSnapshot> => {
-    const statement = statements.accept(await cache.masters().find(environment, commit));
-    if (environment === base && commit === undefined && statement.base !== undefined) {
+  const requestMasters = async (environment: string, wanted: WantedSnapshot): Promise<CachedSnapshot> => {
+    const statement = statements.accept(await cache.masters().find(environment, wanted));
+    if (environment === base && !isNamed(wanted) && statement.base !== undefined) {
       return { manifest: statement.base, commits: [] };
     }
-    return findSnapshot(await catalogOf(statement), environment, commit);
+    const { manifest, origin } = findSnapshot(await catalogOf(statement), environment, wanted);
+    return { manifest, commits: origin.commits.map(({ commit }) => commit) };
   };
   return {
-    async find(environment, commit) {
+    async find(environment, wanted) {
       const { list, log } = cache;
-      const cached = commit === undefined ? list.current(environment) : list.withCommit(environment, commit);
+      const cached = fromCache(list, environment, wanted);
+      // Equal digests are equal files: there is nothing to ask masters.
+      if (wanted.snapshot !== undefined && cached !== undefined) return cached;
       try {
-        return await requestMasters(environment, commit);
+        return await requestMasters(environment, wanted);
       } catch (thrown) {
         const { kind, message } = toSvcError(thrown);
         // A removed environment is not served from the cache. A commit is: it never changes.
-        if (cached === undefined || (kind === "not_found" && commit === undefined)) throw thrown;
+        if (cached === undefined || (kind === "not_found" && wanted.commit === undefined)) throw thrown;
         const { manifest } = cached;
         log.info("cached state files are used", { environment, manifest, reason: message });
         return cached;
       }
     },
   };
+}
+
+/** Whether one snapshot is meant, and not the one in force. */
+export const isNamed = ({ commit, snapshot }: WantedSnapshot): boolean =>
+  commit !== undefined || snapshot !== undefined;
+
+function fromCache(
+  list: Cache["list"],
+  environment: string,
+  { commit, snapshot }: WantedSnapshot,
+): CachedSnapshot | undefined {
+  if (snapshot !== undefined) return list.withSnapshot(environment, snapshot);
+  return commit === undefined ? list.current(environment) : list.withCommit(environment, commit);
 }

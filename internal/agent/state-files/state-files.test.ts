@@ -17,9 +17,11 @@ import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { systemRandom } from "../../base/id.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 import { sha256Hex } from "../../base/sha256.ts";
+import { encodeFailure } from "../../bus/subjects/envelope.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
-import { encodeCatalog } from "../../tree/files/catalog.ts";
+import { encodeCatalog, findSnapshot, type Published } from "../../tree/files/catalog.ts";
 import { encodeManifest, maxBlobBytes } from "../../tree/files/manifest.ts";
+import { snapshotOf } from "../../tree/files/snapshot.ts";
 import { signStatement } from "../../tree/files/statement.ts";
 import { openStateFiles } from "./state-files.ts";
 
@@ -37,7 +39,7 @@ const thief = newKeyPair("user", systemRandom);
 /** Masters in memory: what they published, and what a peel asked. */
 function mastersOf() {
   const blobs = new Map<string, Uint8Array>();
-  const environments = new Map<string, { manifest: string; commits: string[] }[]>();
+  const environments = new Map<string, Published[]>();
   const requested: string[] = [];
   const masters = {
     connected: true,
@@ -56,26 +58,27 @@ function mastersOf() {
       for (const content of contents.values()) {
         for await (const piece of content.pieces()) blobs.set(sha256Hex(piece), piece);
       }
+      const origin = {
+        directory: true,
+        commits: commit === undefined ? [] : [{ remote: "r", ref: "refs/heads/main", commit }],
+      };
       const manifest = encodeManifest({
         environment,
-        origin: {
-          directory: true,
-          commits: commit === undefined ? [] : [{ remote: "r", ref: "refs/heads/main", commit }],
-        },
+        origin,
         files: [...contents]
           .map(([path, { pieces: _, ...content }]) => ({ path, ...content }))
           .sort((a, b) => (a.path < b.path ? -1 : 1)),
       });
       for (const [digest, data] of manifest.blobs) blobs.set(digest, data);
-      const snapshot = { manifest: manifest.digest, commits: commit === undefined ? [] : [commit] };
-      environments.set(environment, [snapshot, ...(environments.get(environment) ?? [])]);
+      const published = { manifest: manifest.digest, snapshot: snapshotOf(contents), origin };
+      environments.set(environment, [published, ...(environments.get(environment) ?? [])]);
       masters.version++;
       masters.statement = masters.sign();
       return manifest.digest;
     },
     /** Signs what is published. */
     sign(base = environments.get("base")?.[0]?.manifest): Uint8Array {
-      const catalog = encodeCatalog(environments);
+      const catalog = encodeCatalog({ environments, held: new Map() });
       blobs.set(sha256Hex(catalog), catalog);
       const { version } = masters;
       return signStatement({ version, token: 1, catalog: sha256Hex(catalog), base }, masters.key);
@@ -83,16 +86,20 @@ function mastersOf() {
     async request(subject: string, data: Uint8Array): Promise<Uint8Array> {
       expect(subject).toBe("svc.peel.web-1.fetch");
       await masters.before();
-      const request = decode(data) as { digests?: string[]; environment?: string; commit?: string };
+      const request = decode(data) as {
+        digests?: string[];
+        environment?: string;
+        commit?: string;
+        snapshot?: string;
+      };
       if (request.digests === undefined) {
-        const list = environments.get(request.environment ?? "") ?? [];
-        const { commit } = request;
-        const found =
-          commit === undefined
-            ? list[0]
-            : list.find(({ commits }) => commits.some((c) => c.startsWith(commit)));
-        if (found !== undefined) return encode({ ...found, statement: masters.statement });
-        return encode({ ok: false, error: { code: "not_found", message: "the environment does not exist" } });
+        try {
+          const catalog = { environments, held: new Map() };
+          const { manifest } = findSnapshot(catalog, request.environment ?? "", request);
+          return encode({ manifest, commits: [], statement: masters.statement });
+        } catch (thrown) {
+          return encodeFailure(thrown);
+        }
       }
       const found: Uint8Array[] = [];
       for (const digest of request.digests.slice(0, 5)) {
@@ -322,20 +329,20 @@ test("environments and commits: fetched when they are asked for, kept for when t
   await masters.publish({ a: "two" }, "base", two);
   expect(await readAll(await files.open("dev"))).toEqual({ a: "dev" });
   expect(await readAll(await files.open())).toEqual({ a: "two" });
-  const pinned = await files.open("base", "1111111");
+  const pinned = await files.open("base", { commit: "1111111" });
   expect(await readAll(pinned)).toEqual({ a: "one" });
-  expect(pinned.commits).toEqual([one ?? ""]);
+  expect(pinned.origin.commits).toMatchObject([{ commit: one }]);
   // A pinned run changes nothing about what is in force.
   masters.connected = false;
   expect(await readAll(await files.open())).toEqual({ a: "two" });
-  expect(await readAll(await files.open("base", one))).toEqual({ a: "one" });
+  expect(await readAll(await files.open("base", { commit: one }))).toEqual({ a: "one" });
   expect(await readAll(await files.open("dev"))).toEqual({ a: "dev" });
   await expect(files.open("test")).rejects.toHaveProperty("kind", "unavailable");
   masters.connected = true;
   await expect(files.open("test")).rejects.toHaveProperty("kind", "not_found");
-  await expect(files.open("base", "3333333")).rejects.toHaveProperty("kind", "not_found");
+  await expect(files.open("base", { commit: "3333333" })).rejects.toHaveProperty("kind", "not_found");
   await expect(files.open("../x")).rejects.toThrow("environment");
-  await expect(files.open("base", "HEAD")).rejects.toThrow("commit");
+  await expect(files.open("base", { commit: "HEAD" })).rejects.toThrow("commit");
 });
 
 test("old snapshots are removed, with their unshared files", async () => {
@@ -459,7 +466,7 @@ describe("an attacker with access to the bus cannot choose the files in force", 
     await masters.publish(evil, "dev", "1".repeat(40));
     masters.statement = genuine;
     await expect(files.open("dev")).rejects.toHaveProperty("kind", "not_found");
-    await expect(files.open("dev", "1111111")).rejects.toHaveProperty("kind", "not_found");
+    await expect(files.open("dev", { commit: "1111111" })).rejects.toHaveProperty("kind", "not_found");
   });
 });
 

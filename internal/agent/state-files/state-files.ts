@@ -1,31 +1,36 @@
 import { join } from "node:path";
 import { createBackoff } from "../../base/backoff.ts";
 import { type Clock, sleep, type Timer } from "../../base/clock.ts";
-import { describeError, SvcError } from "../../base/errors.ts";
+import { describeError, SvcError, toSvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { isEnvironmentName } from "../../base/names/names.ts";
-import { openBlobFiles, type SnapshotSource } from "../../tree/files/mod.ts";
+import { openBlobFiles, type SnapshotSource, type WantedSnapshot } from "../../tree/files/mod.ts";
+import { shortSnapshot } from "../../wire/content.ts";
 import type { Connection } from "../link/mod.ts";
 import { createStatesClient, type StatesClient } from "./fetch-states.ts";
-import { base, createVersions } from "./find-version.ts";
+import { base, createVersions, isNamed, type Versions } from "./find-version.ts";
 import { type CachedSnapshot, openSnapshotList } from "./state-snapshots.ts";
 import { createStatements } from "./statements.ts";
 import { type Cache, openSnapshot, syncSnapshot } from "./sync.ts";
 
 /** Specification, "Settings startup wait". */
 const firstSyncMs = 60_000;
+/** Masters read of a publication at once, unless its announcement was lost. */
+const unknownPauseMs = 1_000;
+const unknownAttempts = 3;
 const pauses = { firstMs: 10_000, maxMs: 5 * 60_000 };
 
 /** The state files of a peel: published by the masters, cached on this host. */
 export interface StateFiles {
   /**
    * The files of an environment, by default `base`: the version in force at the masters, or the last fetched
-   * version when they are unreachable. With a commit, the snapshot of that commit.
+   * version when they are unreachable. With a commit, the snapshot of that commit; with a snapshot, exactly these
+   * files, whose digest this peel computes.
    *
-   * @throws SvcError `not_found` when the environment or commit does not exist; `unavailable` when nothing
-   *   was ever fetched and the masters are unreachable
+   * @throws SvcError `not_found` when the environment, the commit or the snapshot does not exist; `unavailable` when
+   *   nothing was ever fetched and the masters are unreachable
    */
-  open(environment?: string, commit?: string): Promise<SnapshotSource>;
+  open(environment?: string, wanted?: WantedSnapshot): Promise<SnapshotSource>;
   /**
    * Resolves when files of `base` exist, or 60 s after the start or the first connection, whichever is later.
    *
@@ -92,14 +97,15 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
   };
 
   return {
-    async open(environment = base, named) {
+    async open(environment = base, { commit: named, snapshot } = {}) {
       const commit = named?.toLowerCase();
       assertNamed(environment, commit);
       return inTurn(async () => {
-        const found = await versions.find(environment, commit);
-        const { manifest } = await syncIfChanged(cache, environment, found, commit === undefined);
+        const wanted = { commit, snapshot };
+        const found = await findPublished(versions, environment, wanted, clock);
+        const { manifest } = await syncIfChanged(cache, environment, found, !isNamed(wanted));
         if (list.current(base) !== undefined) firstSync.resolve();
-        return openSnapshot(cache, manifest);
+        return asWanted(await openSnapshot(cache, manifest), snapshot);
       });
     },
 
@@ -137,6 +143,33 @@ async function orLater(done: Promise<void>, ms: number, clock: Clock, signal: Ab
   const late = new AbortController();
   await Promise.race([done, sleep(clock, ms, AbortSignal.any([signal, late.signal])).catch(() => {})]);
   late.abort();
+}
+
+/** @throws SvcError `forbidden` when the digest of these files is another one */
+function asWanted(source: SnapshotSource, snapshot: string | undefined): SnapshotSource {
+  if (snapshot === undefined || source.snapshot === snapshot) return source;
+  throw new SvcError("forbidden", `the masters have other state files as ${shortSnapshot(snapshot)}`);
+}
+
+/**
+ * Finds a snapshot. A master may accept a job for files that were published a moment ago, and another one that has not
+ * read of them yet may get the question of the peel.
+ */
+async function findPublished(
+  versions: Versions,
+  environment: string,
+  wanted: WantedSnapshot,
+  clock: Clock,
+): Promise<CachedSnapshot> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await versions.find(environment, wanted);
+    } catch (thrown) {
+      const isUnknown = wanted.snapshot !== undefined && toSvcError(thrown).kind === "not_found";
+      if (!isUnknown || attempt >= unknownAttempts) throw thrown;
+    }
+    await sleep(clock, unknownPauseMs);
+  }
 }
 
 /** Runs one fetch at a time: a later one finds the files of an earlier one in the cache. */

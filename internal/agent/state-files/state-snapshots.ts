@@ -16,6 +16,8 @@ const keptOfEach = 4;
 export interface CachedSnapshot {
   manifest: string;
   commits: readonly string[];
+  /** Digest of its files, which this peel computed; absent in the list of a peel of the version before. */
+  snapshot?: string;
 }
 
 /** The stored part of a statement, so that no older one is accepted. */
@@ -31,6 +33,8 @@ export interface SnapshotList {
   current(environment: string): CachedSnapshot | undefined;
   /** The newest snapshot with this commit prefix. */
   withCommit(environment: string, commit: string): CachedSnapshot | undefined;
+  /** The snapshot with exactly these files. */
+  withSnapshot(environment: string, snapshot: string): CachedSnapshot | undefined;
   /** All snapshots of all environments. */
   all(): readonly CachedSnapshot[];
   /** Adds a snapshot, and puts it in force unless it is only for a pinned run. @throws SvcError `storage` */
@@ -48,7 +52,9 @@ const fields = {
     v.string(),
     v.object({
       current: v.exactOptional(digest),
-      snapshots: v.array(v.object({ manifest: digest, commits: v.array(v.string()) })),
+      snapshots: v.array(
+        v.object({ manifest: digest, commits: v.array(v.string()), snapshot: v.exactOptional(digest) }),
+      ),
     }),
   ),
 } as const;
@@ -74,16 +80,17 @@ export function openSnapshotList(dir: string, log: Log): SnapshotList {
     },
     withCommit: (environment, commit) =>
       find(environment, ({ commits }) => commits.some((known) => known.startsWith(commit))),
+    withSnapshot: (environment, wanted) => find(environment, ({ snapshot }) => snapshot === wanted),
     all: () => Object.values(environments).flatMap(({ snapshots }) => snapshots),
-    add(environment, { manifest, commits }, inForce) {
+    add(environment, { manifest, commits, snapshot }, inForce) {
       const before = environments[environment];
       const current = inForce ? manifest : before?.current;
-      const others = (before?.snapshots ?? []).filter((snapshot) => snapshot.manifest !== manifest);
-      const isCurrent = (snapshot: CachedSnapshot) => snapshot.manifest === current;
+      const others = (before?.snapshots ?? []).filter((one) => one.manifest !== manifest);
+      const isCurrent = (one: CachedSnapshot) => one.manifest === current;
       const snapshots = [
-        { manifest, commits: [...commits] },
+        { manifest, commits: [...commits], ...defined({ snapshot }) },
         ...others.filter(isCurrent),
-        ...others.filter((snapshot) => !isCurrent(snapshot)).slice(0, keptOfEach),
+        ...others.filter((one) => !isCurrent(one)).slice(0, keptOfEach),
       ];
       const entry = { ...defined({ current }), snapshots };
       const next = { ...environments, [environment]: entry };

@@ -11,6 +11,7 @@ import {
   type Manifest,
   maxBlobBytes,
   type SnapshotSource,
+  snapshotOf,
 } from "../../tree/files/mod.ts";
 import type { StatesClient, Wanted } from "./fetch-states.ts";
 import type { CachedSnapshot, openSnapshotList } from "./state-snapshots.ts";
@@ -55,6 +56,7 @@ async function readManifest(cache: Cache, digest: string): Promise<Manifest> {
  * Fetches what is missing of a snapshot, and lists it.
  *
  * @param isInForce it becomes the current one of its environment
+ * @returns its snapshot, computed from the files
  * @throws SvcError when it cannot be fetched, or is not of this environment. What was fetched stays
  */
 export async function syncSnapshot(
@@ -62,7 +64,7 @@ export async function syncSnapshot(
   environment: string,
   { manifest }: CachedSnapshot,
   isInForce: boolean,
-): Promise<void> {
+): Promise<string> {
   const { blobs, list, clock, log } = cache;
   const started = clock.monotonic();
   const fetched = { blobs: 0, bytes: 0 };
@@ -80,16 +82,19 @@ export async function syncSnapshot(
     ),
   );
   const commits = root.origin.commits.map(({ commit }) => commit);
-  list.add(environment, { manifest, commits }, isInForce);
+  const snapshot = snapshotOf(files.map((file) => [file.path, file]));
+  list.add(environment, { manifest, commits, snapshot }, isInForce);
   log.info("state files fetched", {
     environment,
     manifest,
     commits,
+    snapshot,
     files: files.length,
     ...fetched,
     duration_ms: Math.round(clock.monotonic() - started),
   });
   collect(list.all(), blobs, log);
+  return snapshot;
 }
 
 /** Fetches each content once that this host does not have. @param fetched counts them */

@@ -4,7 +4,8 @@ import { type Bus, badReply } from "../../bus/connection/mod.ts";
 import { encodeFailure, encodeRateLimited } from "../../bus/subjects/envelope.ts";
 import { fetchSubject, mastersQueue } from "../../bus/subjects/subjects.ts";
 import type { Budgets, LogLines } from "../../fleet/budget/mod.ts";
-import { type BlobCache, type CatalogView, findSnapshot } from "../../tree/files/mod.ts";
+import { findSnapshot, type WantedSnapshot } from "../../tree/files/mod.ts";
+import type { BlobCache, CatalogView } from "../../tree/publication/mod.ts";
 import { encodeBlobs, encodeSnapshot, openFetch } from "../../wire/fetch.ts";
 
 /** Bytes of blobs in one answer; it always contains the first blob. */
@@ -31,20 +32,21 @@ export interface FetchDeps {
  * - `{digests: [hexadecimal SHA-256, …]}` is answered with `{blobs: [bytes, …]}`: the first requested ones,
  * in that order, as many as fit; or with an error map when the first one does not exist.
  * - `{binary: [hexadecimal SHA-256, …]}` is the same for manifests and chunks of binaries.
- * - `{environment, commit?}` is answered with `{manifest, commits}` of the snapshot in force, or of the
- * newest one with that commit, and the signed `statement` of the catalog with this snapshot. The catalog is a
+ * - `{environment, commit?, snapshot?}` is answered with `{manifest, commits}` of the snapshot in force, of the
+ * newest one with that commit, or of the one with that digest, and the signed `statement` of the catalog with this snapshot. The catalog is a
  * blob like the others. Failures are answered with an error map. Each request goes to one master.
  */
 export function serveFetch({ bus, catalog, blobs, binaries, budgets, lines }: FetchDeps): { stop(): void } {
   const refusal = encodeRateLimited();
   const stateFileSlots = createSlots(stateFileBounds);
   const binarySlots = createSlots(binaryBounds);
-  const find = async (environment: string, commit: string | undefined) => {
+  const find = async (environment: string, wanted: WantedSnapshot) => {
     const published = await catalog.current();
     // An empty catalog: a publisher that found nothing genuine is about to fill it.
-    if (published === undefined || published.catalog.size === 0)
+    if (published === undefined || published.catalog.environments.size === 0)
       throw new SvcError("unavailable", "no state files are published yet");
-    const { manifest, commits } = findSnapshot(published.catalog, environment, commit);
+    const { manifest, origin } = findSnapshot(published.catalog, environment, wanted);
+    const commits = origin.commits.map(({ commit }) => commit);
     return encodeSnapshot({ manifest, commits, statement: published.statement });
   };
   const handOut = async (peelId: string, slots: Slots, read: () => Promise<Uint8Array[]>) => {
@@ -69,7 +71,7 @@ export function serveFetch({ bus, catalog, blobs, binaries, budgets, lines }: Fe
         const read = () => readBlobs(binaries, request.binary, "part of a binary");
         return await handOut(peelId, binarySlots, read);
       }
-      return await find(request.environment, request.commit);
+      return await find(request.environment, request);
     } catch (thrown) {
       const { kind } = toSvcError(thrown);
       // A peel that sends too many requests must not fill the log too.

@@ -1,3 +1,4 @@
+import { jsonText } from "../../base/json-text.ts";
 import type { Log, LogFields } from "../../base/log.ts";
 import type { Span } from "../../base/trace.ts";
 import type { AuthRule } from "../../fleet/operation/door-table/mod.ts";
@@ -48,7 +49,7 @@ export interface Route {
 
 /** A JSON answer. */
 export function json(status: number, value: unknown, headers: Record<string, string> = {}): Response {
-  const text = JSON.stringify(value);
+  const text = jsonText(value);
   return new Response(text, {
     status,
     headers: {

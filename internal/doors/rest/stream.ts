@@ -1,6 +1,7 @@
 import { type Clock, sleep } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { escapeInvisible } from "../../base/invisible.ts";
+import { jsonText } from "../../base/json-text.ts";
 import type { FeedSink } from "../../fleet/operation/mod.ts";
 
 /** The output for a producer of server-sent events. */
@@ -43,7 +44,7 @@ export function eventStream(options: StreamOptions): Response {
         const sink: EventSink = {
           send(event, data, id) {
             const place = id === undefined ? "" : `id: ${id}\n`;
-            write(`${place}event: ${event}\ndata: ${escapeInvisible(JSON.stringify(data))}\n\n`);
+            write(`${place}event: ${event}\ndata: ${escapeInvisible(jsonText(data))}\n\n`);
           },
           // Without data it is not an event: it only sets the place from which the client continues.
           mark: (id) => write(`id: ${id}\n\n`),

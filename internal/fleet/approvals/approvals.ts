@@ -3,6 +3,7 @@ import { SvcError } from "../../base/errors.ts";
 import { newId } from "../../base/id.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
 import { WaitingRequest } from "../../base/waiting.ts";
+import type { Content } from "../../wire/content.ts";
 import type { Passenger } from "../operation/mod.ts";
 import { type ApprovalsDeps, change, claim, load } from "./change.ts";
 import { assertMay, assertOther, assertSeen, assertWaiting, stillAgreed } from "./judge.ts";
@@ -24,7 +25,7 @@ export interface Approvals {
   /** Keeps a request. @throws SvcError `conflict` when too many wait, `too_large`, `storage` */
   park(
     passenger: Passenger,
-    of: { needs: number; rule: string; peels?: readonly string[] },
+    of: { needs: number; rule: string; peels?: readonly string[]; content?: Content },
   ): Promise<WaitingRequest>;
   /** Newest first. @throws SvcError `storage` */
   list(): Promise<Approval[]>;
@@ -85,7 +86,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
 async function park(
   deps: ApprovalsDeps,
   { operation, input, caller, requestId }: Passenger,
-  { needs, rule, peels }: Parameters<Approvals["park"]>[1],
+  { needs, rule, peels, content }: Parameters<Approvals["park"]>[1],
 ): Promise<WaitingRequest> {
   const { clock, random, mac, bucket, log, ttlMs } = deps;
   if (caller.kind !== "operator") throw new SvcError("internal", "a request that no operator asked for");
@@ -96,7 +97,7 @@ async function park(
     id: newId("apr", now, random),
     ...{ operation, rule, needs, asker, agreed: [], state: "waiting", expiresAt: now + ttlMs },
     input: decode(encode(input as Plain)),
-    ...defined({ requestId, targets: peels }),
+    ...defined({ requestId, targets: peels, content }),
   };
   const { id } = approval;
   const value = encodeApproval(mac, approval);

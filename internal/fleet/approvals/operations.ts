@@ -4,6 +4,7 @@ import { defined } from "../../base/defined.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
 import { described, digest, integer, plain, timestamp, titled } from "../../base/schema.ts";
 import { sha256Hex } from "../../base/sha256.ts";
+import { content, shownContent } from "../../wire/content.ts";
 import { type Call, operation } from "../operation/mod.ts";
 import type { Approvals } from "./approvals.ts";
 import { partyOf } from "./party.ts";
@@ -46,6 +47,9 @@ const view = titled(
     ),
     signed: v.exactOptional(described(signedRequest, "What the requester signed; absent without a key")),
     targets: v.exactOptional(described(v.array(v.string()), "Encoded ids of the peels that it is about")),
+    content: v.exactOptional(
+      described(shownContent, "The state files that run, whatever is published later"),
+    ),
     request_id: v.exactOptional(described(v.string(), "Id of the request, as in the logs of masters")),
   }),
 );
@@ -154,13 +158,14 @@ function readable(input: Plain): Plain {
 }
 
 function show(approval: Approval, now: number): v.InferOutput<typeof view> {
-  const { input, targets, requestId, asker } = approval;
+  const { input, targets, content: files, requestId, asker } = approval;
   return {
     ...summarize(approval, now),
     request: readable(input),
     request_digest: sha256Hex(asker.envelope ?? encode(input)),
     ...defined({
       targets: targets === undefined ? undefined : [...targets],
+      content: files && content.show(files),
       request_id: requestId,
       signed: signedBy(asker),
     }),

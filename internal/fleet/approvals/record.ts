@@ -3,6 +3,7 @@ import type { Plain } from "../../base/msgpack.ts";
 import { type RecordOf, record } from "../../base/record.ts";
 import { bytes, count, id, list, optional, part, time } from "../../base/record-kinds.ts";
 import { vouched } from "../../identity/mod.ts";
+import { content } from "../../wire/content.ts";
 
 const states = ["waiting", "started", "denied"] as const;
 export const startOutcomes = ["done", "failed"] as const;
@@ -42,6 +43,8 @@ const fields = {
   agreed: list(party),
   /** Encoded ids of the peels that it is about, if it starts something on peels. */
   targets: optional(list(v.string())),
+  /** The files of the tree that it is about, if it runs any: exactly these run, whatever is published meanwhile. */
+  content: optional(content),
   requestId: ["request_id", optional(text)],
   deniedBy: ["denied_by", optional(text)],
   /** When it was started first. */

@@ -51,6 +51,9 @@ function gated(
     },
     approvals: () => (park === undefined ? undefined : { takes: () => true, park }),
     administrators: () => [],
+    async resolveFiles({ environment }) {
+      return { environment, commit: "local", snapshot: "ab".repeat(32), sources: [] };
+    },
     ...{ audit, recorder, isSafe: (name) => name === "service.restart", clock, log },
   });
   return { written, requested, gate, log, recorder };

@@ -1,19 +1,24 @@
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { WaitingRequest } from "../../base/waiting.ts";
+import type { Content } from "../../wire/content.ts";
 import type { Approvals } from "../approvals/mod.ts";
 import type { AuditWriter, Recorder } from "../audit/mod.ts";
 import type { Ending, Gate, Passenger } from "../operation/mod.ts";
 import { describeCaller, type RoleGate, whoCan } from "../roles/mod.ts";
 import { assertAgreed, requestedApprovals } from "./agreement.ts";
 import { type ContentDeps, contentOf, endOf, isRecorded, nonceOf, reasonOf } from "./entry.ts";
+import { assertSameFiles, type FilesOfRequest, filesOf } from "./files.ts";
 import { createRefusalRecords } from "./refusals.ts";
 
 export interface GateDeps extends ContentDeps {
   roles: Pick<RoleGate, "authorize">;
   /** Keeps requests that wait for others; `undefined` until everything that they can start is known. */
   approvals(): Pick<Approvals, "takes" | "park"> | undefined;
+  /** The files that an environment has now. @throws SvcError `not_found`, `unavailable` */
+  resolveFiles(wanted: FilesOfRequest): Promise<Content>;
   /** Names of the operators who have the role `admin` now. */
   administrators(): readonly string[];
   audit: Pick<AuditWriter, "append">;
@@ -63,14 +68,29 @@ async function admit(passenger: Passenger, deps: GateDeps): Promise<Park> {
   });
   if (agreement !== undefined) {
     assertAgreed(agreement, byRoles, peels);
+    if (agreement.content !== undefined) passenger.settle?.(agreement.content);
     return;
   }
+  const content = await resolveFiles(passenger, deps);
+  if (content !== undefined) passenger.settle?.(content);
   const needs = Math.max(byRoles, requestedApprovals(passenger));
   if (needs === 0) return;
   const reason = rule ?? "the request asks for it";
   const approvals = deps.approvals();
   if (!approvals?.takes(passenger.operation)) throw cannotWait(passenger, needs, reason, deps);
-  return () => approvals.park(passenger, { needs, rule: reason, ...(peels === undefined ? {} : { peels }) });
+  return () => approvals.park(passenger, { needs, rule: reason, ...defined({ peels, content }) });
+}
+
+/** What its environment means now: what it starts uses these files. */
+async function resolveFiles(
+  passenger: Passenger,
+  deps: Pick<GateDeps, "resolveFiles">,
+): Promise<Content | undefined> {
+  const wanted = filesOf(passenger);
+  if (wanted === undefined) return undefined;
+  const found = await deps.resolveFiles(wanted);
+  assertSameFiles(wanted, found);
+  return found;
 }
 
 function cannotWait(

@@ -8,6 +8,7 @@ import type { Bucket } from "../../bus/storage/mod.ts";
 import { checkCall } from "../../host/modules/mod.ts";
 import { merkleTree, type TreePart } from "../../identity/merkle/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
+import type { Content } from "../../wire/content.ts";
 import { timeoutOf } from "../../wire/timeout.ts";
 import { idOfRequest } from "../requests/mod.ts";
 import { chosenTarget, type Target } from "../targeting/mod.ts";
@@ -51,6 +52,8 @@ export interface DispatchDeps {
   source?: JobSource;
   /** The other operators who agreed to it. */
   approvedBy?: readonly string[];
+  /** The files that it was accepted for. */
+  content?: Content;
   log: Log;
 }
 
@@ -104,7 +107,7 @@ export async function dispatchJob(
     jid: identity?.jid ?? newJobId(deps, createdAt),
     function: request.function,
     args,
-    ...defined({ target: request.target }),
+    ...defined({ target: request.target, content: deps.content }),
     targets,
     metadata: request.metadata ?? {},
     timeoutMs,

@@ -3,6 +3,7 @@ import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { encodePeelId, namesOf } from "../../base/names/peel-id.ts";
 import { described, integer, plain, plainMap, timestamp, titled } from "../../base/schema.ts";
+import { shownContent } from "../../wire/content.ts";
 import { endings } from "../../wire/return.ts";
 import {
   type Call,
@@ -105,6 +106,7 @@ const viewFields = {
   cancelled_by: v.exactOptional(v.string()),
   cancel_request_id: v.exactOptional(described(v.string(), "Id of the request that cancelled it")),
   approved_by: v.exactOptional(described(v.array(v.string()), "The other operators who agreed to it")),
+  content: v.exactOptional(described(shownContent, "The state files that it was accepted for")),
   outcomes: described(v.record(v.string(), v.picklist(outcomes)), "By encoded peel id"),
 };
 const view: v.GenericSchema<JobView> = titled(
@@ -153,7 +155,7 @@ export const createJob = operation({
     const { agreement } = call;
     const approvedBy = agreement?.by;
     const source = call.caller.kind === "reactor" ? ("reactor" as const) : ("operator" as const);
-    const about = defined({ requestId, signed: signedOf(call), approvedBy, span });
+    const about = defined({ requestId, signed: signedOf(call), approvedBy, content: call.content, span });
     const scoped = { ...deps, resolve, log, source, ...about };
     const identity =
       agreement === undefined ? given : { jid: agreement.idFor("job"), createdAt: agreement.startedAt };

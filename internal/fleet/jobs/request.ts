@@ -11,6 +11,11 @@ export const frozenFields = {
       "Root of the Merkle tree over the encoded ids of the peels that are meant, as 64 hexadecimal digits; when the target matches others, nothing is started",
     ),
   ),
+  snapshot: v.optional(
+    describedDigest(
+      "Digest of the state files that are meant, as 64 hexadecimal digits, for a function that uses them; when others are published, nothing is started",
+    ),
+  ),
   approvals: v.optional(
     described(
       v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(maxApprovals)),

@@ -3,6 +3,7 @@ import { defined } from "../../base/defined.ts";
 import { describeError, meaningOf, SvcError, toSvcError } from "../../base/errors.ts";
 import type { LogFields } from "../../base/log.ts";
 import { WaitingRequest } from "../../base/waiting.ts";
+import type { Content } from "../../wire/content.ts";
 import { type Call, type InputSchema, nameOfCaller, type Operation, type Touch } from "./operation.ts";
 import { parse, type RawRequest } from "./parse.ts";
 
@@ -36,8 +37,8 @@ export async function invoke<Deps, Input extends InputSchema, Output extends v.G
     fields = { ...fields, ...fieldsOf(touched) };
     admit(operation, call);
     log.debug("operation begins", fields);
-    const output = await throughGate(operation, { input, touched }, call, (peels) =>
-      operation.run(deps, input, { ...call, ...defined({ peels, span }) }),
+    const output = await throughGate(operation, { input, touched }, call, (fixed) =>
+      operation.run(deps, input, { ...call, ...fixed, ...defined({ span }) }),
     );
     log.debug("operation complete", ended());
     span?.end();
@@ -69,13 +70,10 @@ async function throughGate<T>(
   { name, kind, scope }: Pick<Operation<never, never, never>, "name" | "kind" | "scope">,
   { input, touched }: { input: unknown; touched: Touch },
   { gate, caller, requestId, agreement }: Call,
-  run: (peels?: readonly string[]) => Promise<T>,
+  run: (fixed: Pick<Call, "peels" | "content">) => Promise<T>,
 ): Promise<T> {
-  if (gate === undefined || scope === "public" || scope === "self") return run();
-  let peels: readonly string[] | undefined;
-  const fix = (fixed: readonly string[]) => {
-    peels = fixed;
-  };
+  if (gate === undefined || scope === "public" || scope === "self") return run({});
+  const fixed: Pick<Call, "peels" | "content"> = {};
   const passenger = {
     operation: name,
     kind,
@@ -83,13 +81,18 @@ async function throughGate<T>(
     input,
     touched,
     caller,
-    fix,
+    fix(peels: readonly string[]) {
+      fixed.peels = peels;
+    },
+    settle(content: Content) {
+      fixed.content = content;
+    },
     ...defined({ requestId, agreement }),
   };
   const end = await gate.enter(passenger);
   let output: T;
   try {
-    output = await run(peels);
+    output = await run(fixed);
   } catch (error) {
     await end({ outcome: "failed", error });
     throw error;

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import type { Clock } from "../../base/clock.ts";
 import type { Log, LogFields } from "../../base/log.ts";
 import type { Span } from "../../base/trace.ts";
+import type { Content } from "../../wire/content.ts";
 import { type DottedScope, type Scope, scopeNamed } from "./scope.ts";
 
 /** The kind of an operation: to read something, to decide on a request, or to change the fleet. */
@@ -75,6 +76,8 @@ export interface Agreement {
   startedAt: number;
   /** Encoded ids of the peels that they agreed to, if it starts something on peels. */
   peels?: readonly string[];
+  /** The files that they agreed to, if it runs files of the tree. */
+  content?: Content;
   /** Makes the id of what it starts: it is the same, whichever master does it, however often. */
   idFor(prefix: "job" | "rol"): string;
 }
@@ -116,6 +119,8 @@ export interface Call {
    * as peels may mean something else a moment later.
    */
   peels?: readonly string[];
+  /** The files of the tree that the gate let it run, whatever their environment has a moment later. */
+  content?: Content;
   /** Others agreed to this request; set by the master that starts it. */
   agreement?: Agreement;
   /** Bytes of items that one answer may have at this door; absent where there is no limit. */
@@ -136,6 +141,8 @@ export interface Passenger {
   agreement?: Agreement;
   /** Fixes the peels that its target means: the operation runs on these, which is `Call.peels`. */
   fix?(peels: readonly string[]): void;
+  /** Fixes the files of the tree that it means: the operation runs these, which are `Call.content`. */
+  settle?(content: Content): void;
 }
 
 /** How a request that passed ended. */

@@ -119,7 +119,12 @@ export const startRollout = operation({
     const { requestId, log, agreement } = call;
     const signed = signedOf(call);
     const approvedBy = agreement?.by;
-    const scoped = { ...deps, resolve, log, ...defined({ requestId, signed, approvedBy }) };
+    const scoped = {
+      ...deps,
+      resolve,
+      log,
+      ...defined({ requestId, signed, approvedBy, content: call.content }),
+    };
     const own = signed === undefined ? undefined : idOfRequest("rol", signed, deps.mac);
     const { rollout, targets } = await storeRollout(
       scoped,

@@ -1,6 +1,7 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { sha256 } from "../../base/sha256.ts";
 import { isVouched, type RecordMac } from "../../identity/mod.ts";
+import { content } from "../../wire/content.ts";
 import { encodeTargets, type Rollout } from "./record.ts";
 
 // The record of a rollout and its frozen list are stored on the bus, and masters create jobs from them. A MAC
@@ -20,14 +21,16 @@ export function rolloutMac(
 ): Uint8Array {
   const { id, function: name, args, target, metadata, plan, createdBy, approvedBy, requestId } = rollout;
   const { bounds, waveWaitMs, maxFailures, timeoutMs, check } = plan;
-  const content = [
+  const request = [
     [id, name, args, target ?? null, metadata],
     [bounds, waveWaitMs, maxFailures, timeoutMs, rfc3339(plan.deadline)],
     check === undefined ? null : [check.function, check.args, check.timeoutMs],
     [rfc3339(rollout.createdAt), createdBy, requestId ?? null],
     targetsDigest,
   ];
-  return mac("rollout", approvedBy === undefined ? content : [...content, approvedBy]);
+  const agreed = approvedBy === undefined ? [] : [approvedBy];
+  const files = rollout.content === undefined ? [] : [content.write(rollout.content)];
+  return mac("rollout", [...request, ...agreed, ...files]);
 }
 
 /** Whether a master took the request for this rollout on these peels. */

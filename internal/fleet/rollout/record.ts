@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
 import { type RecordOf, record } from "../../base/record.ts";
 import { bytes, list, optional, part, time } from "../../base/record-kinds.ts";
+import { content } from "../../wire/content.ts";
 import { countsField, signedRequest } from "../jobs/records/mod.ts";
 
 export const rolloutStatuses = ["running", "paused", "completed", "failed", "aborted"] as const;
@@ -81,6 +82,8 @@ const fields = {
   id: v.string(),
   function: v.string(),
   args: plainMap,
+  /** The files of the tree that all its waves run, and their checks. */
+  content: optional(content),
   /** The target expression, if there was one. */
   target: optional(v.string()),
   metadata: plainMap,

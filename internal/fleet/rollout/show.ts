@@ -5,6 +5,7 @@ import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import type { Bucket } from "../../bus/storage/mod.ts";
+import { content, type ShownContent } from "../../wire/content.ts";
 import {
   decodeRollout,
   decodeTargets,
@@ -83,6 +84,7 @@ export interface RolloutView {
   created_at: string;
   created_by: string;
   approved_by?: string[];
+  content?: ShownContent;
   request_id?: string;
   finished_at?: string;
   reason?: string;
@@ -171,6 +173,7 @@ export function viewOfRollout(rollout: Rollout, targets: readonly string[]): Rol
     created_at: rfc3339(rollout.createdAt),
     created_by: rollout.createdBy,
     ...agreedOf(rollout),
+    ...defined({ content: rollout.content && content.show(rollout.content) }),
     ...defined({ request_id: requestId }),
     ...(finishedAt === undefined ? {} : { finished_at: rfc3339(finishedAt) }),
     ...defined({ reason }),

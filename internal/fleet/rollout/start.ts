@@ -5,6 +5,7 @@ import { newId, type Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import type { Bucket } from "../../bus/storage/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
+import type { Content } from "../../wire/content.ts";
 import { assertFrozen } from "../jobs/mod.ts";
 import type { SignedRequestOf } from "../jobs/records/mod.ts";
 import type { Target } from "../targeting/mod.ts";
@@ -43,6 +44,8 @@ export interface StartDeps {
   signed?: SignedRequestOf;
   /** The other operators who agreed to it, which is stored with the rollout and its jobs. */
   approvedBy?: readonly string[];
+  /** The files that it was accepted for. */
+  content?: Content;
   clock: Clock;
   random: Random;
   log: Log;
@@ -114,7 +117,7 @@ export async function storeRollout(
     id: id ?? newId("rol", now, random),
     function: request.function,
     args: request.args ?? {},
-    ...defined({ target: request.target }),
+    ...defined({ target: request.target, content: deps.content }),
     metadata: request.metadata ?? {},
     plan,
     status: "running",

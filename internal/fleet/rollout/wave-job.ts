@@ -1,4 +1,5 @@
 import { defined } from "../../base/defined.ts";
+import { filesOfCall } from "../../host/modules/mod.ts";
 import type { MerkleTree } from "../../identity/merkle/mod.ts";
 import type { PlannedJob, SignedRequestOf } from "../jobs/records/mod.ts";
 import type { WaveRequest } from "./jobs.ts";
@@ -36,11 +37,13 @@ export function jobOfWave(
 
 /** The request that a job of a wave follows from. @param treeOf the tree of the frozen list, which may be long */
 export function requestOfWave(
-  { requestId, request, approvedBy }: Rollout,
+  { requestId, request, approvedBy, content, plan, ...wave }: Rollout,
   part: "wave" | "check",
   treeOf: () => MerkleTree,
 ): WaveRequest {
-  const of = defined({ requestId, approvedBy });
+  const called = part === "wave" ? wave : plan.check;
+  const usesFiles = called !== undefined && filesOfCall(called.function, called.args) !== undefined;
+  const of = defined({ requestId, approvedBy, content: usesFiles ? content : undefined });
   if (request === undefined) return of;
   const signed: SignedRequestOf = part === "check" ? { ...request, step: "check" } : request;
   return { ...of, signed, partOf: (targets) => treeOf().partOf(targets) };

@@ -1,5 +1,5 @@
 import type { Plain } from "../../base/msgpack.ts";
-import type { ArgSpec, ArgType, CallArgs, CallContext, ModuleFunction } from "./function.ts";
+import type { ArgSpec, ArgType, CallArgs, CallContext, FilesOfCall, ModuleFunction } from "./function.ts";
 
 /** The TypeScript type of a validated value. */
 interface Values {
@@ -42,8 +42,9 @@ export type ValuesOf<Specs extends Readonly<Record<string, ArgSpec>>> = {
 };
 
 interface Definition<Specs extends Readonly<Record<string, ArgSpec>>>
-  extends Omit<ModuleFunction, "args" | "refuse" | "run"> {
+  extends Omit<ModuleFunction, "args" | "files" | "refuse" | "run"> {
   args: Specs;
+  files?(args: ValuesOf<Specs>): FilesOfCall;
   refuse?(args: ValuesOf<Specs>): string | undefined;
   run(args: ValuesOf<Specs>, context: CallContext): Promise<Plain> | Plain;
 }
@@ -54,9 +55,10 @@ export function define<const Specs extends Readonly<Record<string, ArgSpec>>>(
 ): ModuleFunction {
   // Sound because the arguments of a call are checked against this table before the function runs.
   const typed = (args: CallArgs) => args as ValuesOf<Specs>;
-  const { refuse, run, ...rest } = definition;
+  const { files, refuse, run, ...rest } = definition;
   return {
     ...rest,
+    ...(files === undefined ? {} : { files: (args) => files(typed(args)) }),
     ...(refuse === undefined ? {} : { refuse: (args) => refuse(typed(args)) }),
     run: (args, context) => run(typed(args), context),
   };

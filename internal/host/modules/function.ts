@@ -73,12 +73,21 @@ export interface CallContext {
   sendEvent?(tag: string, data: { readonly [key: string]: Plain }): { onDisk: boolean };
   /** Whether the result stays on this host, so that its size is not limited. */
   unbounded?: true;
+  /** The state files that a job was accepted for; absent where those in force are used. */
+  content?: { readonly environment: string; readonly snapshot: string };
   /** For what a peel calls the function; absent where no peel is running. */
   origin?: RunOrigin;
   /** Reports progress to the caller; absent when nobody waits. Cheap to call. */
   progress?(progress: CallProgress): void;
   /** Takes what a command writes while it runs; absent when nobody follows it. Cheap to call. */
   output?(chunk: Uint8Array): void;
+}
+
+/** Which files of the tree a call means. */
+export interface FilesOfCall {
+  environment: string;
+  /** 7 to 64 hexadecimal digits; absent for the files in force. */
+  commit?: string;
 }
 
 /** A function that a peel can run. Failures are thrown: a `SvcError`, or a `FunctionFailure` with a value. */
@@ -93,6 +102,8 @@ export interface ModuleFunction {
   args: Readonly<Record<string, ArgSpec>>;
   /** The map argument that receives `key=value` words of a command line whose key is not an argument. */
   openArgs?: string;
+  /** It runs or shows files of the tree: which ones its arguments mean. */
+  files?(args: CallArgs): FilesOfCall;
   /** The function changes nothing: it does not wait in the queue, and running it twice is harmless. */
   readOnly?: true;
   /** Its arguments contain no secrets: the audit shows them. Without it, it has their digest only. */

@@ -9,13 +9,14 @@ export {
   type CallArgs,
   type CallContext,
   type DataUse,
+  type FilesOfCall,
   FunctionFailure,
   type ModuleFunction,
 } from "./function.ts";
 export type { IdentityService } from "./identity-service.ts";
 export { packageChanges } from "./pkg.ts";
 export { readCall } from "./read-call.ts";
-export { allFunctions, checkCall, functionNamed, functionNames } from "./registry.ts";
+export { allFunctions, checkCall, filesOfCall, functionNamed, functionNames } from "./registry.ts";
 export type { SettingsStore } from "./settings-store.ts";
 export {
   type CallProgress,

@@ -7,7 +7,7 @@ import { dnsutilFunctions } from "./dnsutil.ts";
 import { eventFunctions } from "./event.ts";
 import { factsFunctions } from "./facts.ts";
 import { fileFunctions } from "./file.ts";
-import type { ModuleFunction } from "./function.ts";
+import type { CallArgs, FilesOfCall, ModuleFunction } from "./function.ts";
 import { identityFunctions } from "./identity.ts";
 import { pkgFunctions } from "./pkg.ts";
 import { serviceFunctions } from "./service.ts";
@@ -70,6 +70,18 @@ export function checkCall(name: string, args: Readonly<Record<string, unknown>>)
   const found = functionNamed(name);
   checkArguments(found, args);
   return found;
+}
+
+/**
+ * Which files of the tree a call means; `undefined` for a function that uses none, or does not exist.
+ *
+ * @throws SvcError `bad_request` naming the argument
+ */
+export function filesOfCall(name: string, args: Readonly<Record<string, unknown>>): FilesOfCall | undefined {
+  const found = byName.get(name);
+  if (found?.files === undefined) return undefined;
+  checkArguments(found, args);
+  return found.files(args as CallArgs);
 }
 
 function quote(text: string): string {

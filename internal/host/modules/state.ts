@@ -1,7 +1,7 @@
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { arg, define } from "./define.ts";
-import { type CallContext, FunctionFailure, type ModuleFunction } from "./function.ts";
+import { type CallContext, type FilesOfCall, FunctionFailure, type ModuleFunction } from "./function.ts";
 import { maxReturnBytes, statesReturn, summaryOf } from "./state-return.ts";
 import type { StatesRequest, StatesService } from "./states-service.ts";
 
@@ -27,27 +27,30 @@ export const stateFunctions: readonly ModuleFunction[] = [
       test,
       ...from,
     },
+    files: filesOf,
     refuse,
-    run: (args, context) => run(context, { ...namesOf(args.mods), ...where(args) }),
+    run: (args, context) => run(context, { ...namesOf(args.mods), ...where(args, context) }),
   }),
   define({
     name: "state.highstate",
     plainArgs: true,
     doc: "Applies everything that the top file assigns to the peel.",
     args: { test, ...from },
+    files: filesOf,
     refuse,
-    run: (args, context) => run(context, where(args)),
+    run: (args, context) => run(context, where(args, context)),
   }),
   define({
     name: "state.sls",
     plainArgs: true,
     doc: "Applies the named states.",
     args: { mods: required, test, ...from },
+    files: filesOf,
     refuse: (args) =>
       args.mods?.length === 0
         ? "mods: expected at least one state; use state.highstate to apply all"
         : refuse(args),
-    run: (args, context) => run(context, { mods: args.mods ?? [], ...where(args) }),
+    run: (args, context) => run(context, { mods: args.mods ?? [], ...where(args, context) }),
   }),
   define({
     name: "state.single",
@@ -60,34 +63,38 @@ export const stateFunctions: readonly ModuleFunction[] = [
       args: arg.map("Other arguments; on a command line each may be written as key=value."),
     },
     openArgs: "args",
+    files: filesOf,
     refuse,
     run: (args, context) =>
       run(context, {
         single: { function: args.fun ?? "", name: args.name ?? "", args: args.args ?? {} },
-        ...where(args),
+        ...where(args, context),
       }),
   }),
   define({
     name: "state.show_sls",
     doc: "Shows the named states as rendered for this peel, without inspecting the host.",
     args: { mods: required, ...from },
+    files: filesOf,
     refuse,
     run: (args, context) =>
-      service(context).show("states", { mods: args.mods ?? [], ...where(args) }, context),
+      service(context).show("states", { mods: args.mods ?? [], ...where(args, context) }, context),
   }),
   define({
     name: "state.show_highstate",
     doc: "Shows the states of the highstate as rendered for this peel, in execution order.",
     args: from,
+    files: filesOf,
     refuse,
-    run: (args, context) => service(context).show("states", where(args), context),
+    run: (args, context) => service(context).show("states", where(args, context), context),
   }),
   define({
     name: "state.show_top",
     doc: "Shows which states the top file assigns to this peel.",
     args: from,
+    files: filesOf,
     refuse,
-    run: (args, context) => service(context).show("top", where(args), context),
+    run: (args, context) => service(context).show("top", where(args, context), context),
   }),
 ];
 
@@ -108,11 +115,20 @@ function refuse({ saltenv, environment, commit }: From): string | undefined {
   return undefined;
 }
 
-function where({ saltenv, environment, commit, test: isTest }: From): StatesRequest {
-  const wanted = environment ?? saltenv;
-  return {
-    ...defined({ environment: wanted, commit: commit?.toLowerCase(), test: isTest }),
-  };
+function filesOf({ saltenv, environment = saltenv, commit }: From): FilesOfCall {
+  return { environment: environment ?? "base", ...defined({ commit: commit?.toLowerCase() }) };
+}
+
+/** @throws SvcError `bad_request` when the job was accepted for files of another environment */
+function where({ test: isTest, ...from }: From, { content }: CallContext): StatesRequest {
+  const meant = filesOf(from);
+  if (content === undefined) return { ...meant, ...defined({ test: isTest }) };
+  const { environment, snapshot } = content;
+  if (environment === meant.environment) return { environment, snapshot, ...defined({ test: isTest }) };
+  throw new SvcError(
+    "bad_request",
+    `the job was accepted for files of ${environment}, and ${meant.environment} was requested`,
+  );
 }
 
 /** No names, or the name `highstate`, mean the highstate. */

@@ -10,6 +10,8 @@ export interface StatesRequest {
   environment?: string;
   /** The commit of the files, in hexadecimal; absent for the newest snapshot of the environment. */
   commit?: string;
+  /** The digest of exactly the files to use, whatever their environment has now. */
+  snapshot?: string;
   /** Only report what would change. */
   test?: boolean;
 }
@@ -39,6 +41,8 @@ export interface StatesRun {
   environment: string;
   /** The commit of the files, when they come from a single one. */
   commit?: string;
+  /** The digest of the files; absent for those of a directory on this host. */
+  snapshot?: string;
   test: boolean;
   duration_ms: number;
   /** Why the run ended early. */
@@ -75,6 +79,8 @@ export interface EndedRun {
   environment: string;
   /** The commit of the files, when they come from a single one. */
   commit?: string;
+  /** The digest of the files; absent for those of a directory on this host. */
+  snapshot?: string;
   test: boolean;
   states: readonly EndedState[];
   /** Number of states that were not reached. */

@@ -39,7 +39,7 @@ interface MasterApprovalsDeps {
   gate: Gate;
   roleGate: RoleGate;
   /** Where the gate finds the requests that wait. */
-  waiting: Gated["waiting"];
+  later: Gated["later"];
   administrators(): readonly string[];
   rolesOfSigner: Requests["rolesOfSigner"];
   signIn: Pick<MasterSignIn, "rolesNow">;
@@ -49,7 +49,7 @@ export function startApprovals(
   { config, clock, random, log }: Pick<MasterDeps, "config" | "clock" | "random" | "log">,
   deps: MasterApprovalsDeps,
 ): MasterApprovals {
-  const { bus, bucket, mac, gate, roleGate, waiting, signIn } = deps;
+  const { bus, bucket, mac, gate, roleGate, later, signIn } = deps;
   const starters = createStarters();
   const publisher = publishApprovals({ bus, clock, log });
   const view = followApprovals({ bucket, mac, publisher, clock, log });
@@ -81,12 +81,12 @@ export function startApprovals(
     operations: { approvals, clock },
     starters,
     open() {
-      waiting.approvals = approvals;
+      later.approvals = approvals;
     },
     async stop() {
       timer.cancel();
       view.stop();
-      delete waiting.approvals;
+      delete later.approvals;
       await publisher.stop();
     },
   };

@@ -12,7 +12,7 @@ import { binaryOperations, openBinaries } from "../../fleet/binaries/mod.ts";
 import type { JobController } from "../../fleet/jobs/mod.ts";
 import type { Gate } from "../../fleet/operation/mod.ts";
 import type { RequestJudge } from "../../fleet/requests/mod.ts";
-import { type BlobCache, createBlobCache } from "../../tree/files/mod.ts";
+import { type BlobCache, createBlobCache } from "../../tree/publication/mod.ts";
 
 /** Bytes of binaries that a master keeps in memory for requests of peels: enough for more than one binary. */
 const cacheBytes = 160 * 1024 * 1024;

@@ -1,5 +1,5 @@
 import { describeError, SvcError } from "../../base/errors.ts";
-import type { Environment, Publisher } from "../../tree/files/mod.ts";
+import type { Environment, Publisher } from "../../tree/publication/mod.ts";
 import type { Decision, Refusal } from "./decide.ts";
 
 /**

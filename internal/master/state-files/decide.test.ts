@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { Environment } from "../../tree/files/mod.ts";
+import type { Environment } from "../../tree/publication/mod.ts";
 import { decide, runStages } from "./decide.ts";
 
 const candidate = (name: string): Environment => ({

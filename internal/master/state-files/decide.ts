@@ -1,4 +1,4 @@
-import type { Composition, Environment } from "../../tree/files/mod.ts";
+import type { Composition, Environment } from "../../tree/publication/mod.ts";
 
 /** Why a candidate does not come into force. What was in force before stays. */
 export interface Refusal {

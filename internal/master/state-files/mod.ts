@@ -1,1 +1,1 @@
-export { startStateFiles } from "./state-files.ts";
+export { type MasterStateFiles, startStateFiles } from "./state-files.ts";

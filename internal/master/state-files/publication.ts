@@ -2,6 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Tenure } from "../../bus/lease/mod.ts";
 import type { BlobStore } from "../../bus/storage/mod.ts";
+import type { GitSync } from "../../tree/git/mod.ts";
 import {
   type CatalogView,
   createComposer,
@@ -9,8 +10,7 @@ import {
   type Layer,
   type Publisher,
   takeOverHead,
-} from "../../tree/files/mod.ts";
-import type { GitSync } from "../../tree/git/mod.ts";
+} from "../../tree/publication/mod.ts";
 import { bringIntoForce } from "./bring-into-force.ts";
 import { decide, type Refusal, runStages, type Stage } from "./decide.ts";
 import { readDirectory } from "./read-directory.ts";

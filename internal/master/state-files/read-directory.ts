@@ -1,7 +1,8 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { type Contents, createDirectoryScan, type Layer } from "../../tree/files/mod.ts";
+import { type Contents, createDirectoryScan } from "../../tree/files/mod.ts";
+import type { Layer } from "../../tree/publication/mod.ts";
 
 const shownWarnings = 20;
 

@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
-import { defined } from "../../base/defined.ts";
 import type { Log } from "../../base/log.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { contend, type Lease, type Tenure } from "../../bus/lease/mod.ts";
@@ -9,7 +8,6 @@ import { hintSubject } from "../../bus/subjects/subjects.ts";
 import { serveFetch } from "../../doors/peels/mod.ts";
 import type { Budgets, LogLines } from "../../fleet/budget/mod.ts";
 import type { Check, CheckResult } from "../../program/health/mod.ts";
-import { type BlobCache, createBlobCache, createHeadSeal, followCatalog } from "../../tree/files/mod.ts";
 import {
   assertSshKeygen,
   type GitSync,
@@ -18,8 +16,15 @@ import {
   type Remote,
   startGitSync,
 } from "../../tree/git/mod.ts";
+import {
+  type BlobCache,
+  createBlobCache,
+  createHeadSeal,
+  followCatalog,
+} from "../../tree/publication/mod.ts";
 import type { Keyring } from "../keys/mod.ts";
 import type { Refusal } from "./decide.ts";
+import { type FilesInForce, readInForce } from "./in-force.ts";
 import type { GitHooks } from "./publication.ts";
 import { publishStates } from "./publish-states.ts";
 
@@ -34,14 +39,7 @@ const hintEveryMs = 100;
 const hintsAtOnce = 100;
 
 /** State files on a master: the holder of the lease publishes them, and every master serves them to peels. */
-export interface MasterStateFiles {
-  /**
-   * Digest of the snapshot of `base` in force, and the statement that the publisher signed: the same object until the
-   * next publication, `undefined` before the first one.
-   */
-  inForce(): Promise<{ base: string; statement: Uint8Array } | undefined>;
-  /** The state files that a peel uses by default, as this master knows them. */
-  published(): { environment: string; commit?: string } | undefined;
+export interface MasterStateFiles extends FilesInForce {
   /** `gitfs` of /readyz; absent without repositories. */
   check?: Check;
   lease: Pick<Lease, "name" | "tenure">;
@@ -139,19 +137,8 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
     log,
   });
   const check: Check = () => gitCheck(lease, { git, refusals });
-  let reported: { of: object; states: { base: string; statement: Uint8Array } | undefined } | undefined;
   return {
-    async inForce() {
-      const current = await catalog.current();
-      if (current === undefined) return undefined;
-      if (reported?.of !== current) {
-        const base = current.catalog.get("base")?.[0]?.manifest;
-        const states = base === undefined ? undefined : { base, statement: current.statement };
-        reported = { of: current, states };
-      }
-      return reported.states;
-    },
-    published: () => describeBase(catalog.latest?.get("base")?.[0]),
+    ...readInForce(catalog),
     ...(startGit === undefined ? {} : { check }),
     lease,
     async stop() {
@@ -162,14 +149,6 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
       catalog.stop();
     },
   };
-}
-
-/** The newest state files of the default environment. */
-function describeBase(newest: { commits: readonly string[] } | undefined) {
-  if (newest === undefined) return undefined;
-  const [commit, ...others] = newest.commits;
-  // As in the report of a run: files of several repositories have no one commit.
-  return { environment: "base", ...(others.length === 0 ? defined({ commit }) : {}) };
 }
 
 function gitStarter(

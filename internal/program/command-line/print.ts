@@ -1,4 +1,5 @@
 import { escapeInvisible, escapeInvisibleInLines } from "../../base/invisible.ts";
+import { jsonText } from "../../base/json-text.ts";
 import { padTo, widthOf } from "./cells.ts";
 import type { Rows } from "./csv.ts";
 import { ownCodes } from "./tone.ts";
@@ -25,7 +26,7 @@ export async function formatResult(
       return `${spelledOut(text().trimEnd())}\n`;
     case "json":
       // Line ends outside strings are layout; inside, JSON has escaped them already.
-      return `${escapeInvisibleInLines(JSON.stringify(data, undefined, 2))}\n`;
+      return `${escapeInvisibleInLines(jsonText(data, 2))}\n`;
     case "jsonl":
       return linesOf(data);
     case "yaml":
@@ -40,7 +41,7 @@ export async function formatResult(
 /** Each item of a list on a line of its own; anything else on one line. */
 function linesOf(data: unknown): string {
   const items: readonly unknown[] = Array.isArray(data) ? data : [data];
-  return items.map((item) => `${escapeInvisible(JSON.stringify(item))}\n`).join("");
+  return items.map((item) => `${escapeInvisible(jsonText(item))}\n`).join("");
 }
 
 /** What this program colors, and tabs of a command's output. */

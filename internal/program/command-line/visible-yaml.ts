@@ -44,7 +44,8 @@ function wordThatIsNotIn(text: string): string {
 function replaced(data: unknown, wordFor: (text: string) => string): unknown {
   if (typeof data === "string") return wordFor(data);
   if (Array.isArray(data)) return data.map((item) => replaced(item, wordFor));
-  if (typeof data !== "object" || data === null || data instanceof Uint8Array || data instanceof Date) {
+  if (data instanceof Uint8Array) return wordFor(Buffer.from(data).toString("hex"));
+  if (typeof data !== "object" || data === null || data instanceof Date) {
     return data;
   }
   return Object.fromEntries(

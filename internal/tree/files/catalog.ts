@@ -1,6 +1,8 @@
 import * as v from "valibot";
 import { SvcError } from "../../base/errors.ts";
 import { record } from "../../base/record.ts";
+import { optional } from "../../base/record-kinds.ts";
+import type { SnapshotOrigin } from "./manifest.ts";
 
 /** Number of snapshots of an environment that stay readable, for runs pinned to a commit. */
 export const keptSnapshots = 10;
@@ -9,18 +11,66 @@ export const keptSnapshots = 10;
 export interface Published {
   /** Digest of its manifest. */
   manifest: string;
-  /** Commit ids in hexadecimal; empty when no repository contributed to the snapshot. */
-  commits: readonly string[];
+  /** Digest of its files alone: see `snapshotOf`. Empty where the version before published it. */
+  snapshot: string;
+  origin: SnapshotOrigin;
 }
 
-/** The published snapshots of each environment; the first is the one in force. */
-export type Catalog = ReadonlyMap<string, readonly Published[]>;
+/** The published snapshots of each environment. */
+export interface Catalog {
+  /** The first of each list is the one in force; the others stay readable for runs of an earlier commit. */
+  environments: ReadonlyMap<string, readonly Published[]>;
+  /** Older ones that something unfinished still names, such as a request that waits for others. */
+  held: ReadonlyMap<string, readonly Published[]>;
+}
+
+export const emptyCatalog = (): Catalog => ({ environments: new Map(), held: new Map() });
 
 const digest = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
 const commit = v.pipe(v.string(), v.regex(/^[0-9a-f]{40,64}$/));
+const source = v.pipe(
+  v.tuple([v.string(), v.string(), commit]),
+  v.transform(([remote, ref, id]) => ({ remote, ref, commit: id })),
+);
+/** As the version before published it: its files have no digest, so nothing that is bound to one finds it. */
+const publishedBefore = v.pipe(
+  v.tuple([digest, v.array(commit)]),
+  v.transform(
+    ([manifest, commits]): Published => ({
+      manifest,
+      snapshot: "",
+      origin: { directory: false, commits: commits.map((id) => ({ remote: "", ref: "", commit: id })) },
+    }),
+  ),
+);
+const published = v.pipe(
+  // The commits alone are for peels of the version before.
+  v.tuple([digest, v.array(commit), digest, v.boolean(), v.array(source)]),
+  v.transform(
+    ([manifest, , snapshot, directory, commits]): Published => ({
+      manifest,
+      snapshot,
+      origin: { directory, commits },
+    }),
+  ),
+);
+type Lists = ReadonlyMap<string, readonly Published[]>;
+/** The snapshots of each environment, sorted by its name. */
+const lists = {
+  read: v.pipe(
+    v.record(v.string(), v.array(v.union([published, publishedBefore]))),
+    v.transform((found): Lists => new Map(Object.entries(found))),
+  ),
+  write: (found: Lists) =>
+    Object.fromEntries(
+      [...found]
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([name, list]) => [name, list.map(encodePublished)]),
+    ),
+};
 const stored = record(
   "catalog",
-  { environments: v.record(v.string(), v.array(v.tuple([digest, v.array(commit)]))) },
+  { environments: lists, held: optional(lists) },
   {
     ...{ version: 1, isOpen: true },
     malformed: () => new SvcError("storage", "the catalog of state files is malformed"),
@@ -28,42 +78,64 @@ const stored = record(
 );
 
 /** Encodes a catalog; environments are sorted by name. */
-export function encodeCatalog(catalog: Catalog): Uint8Array {
-  const entries = [...catalog]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, list]): [string, [string, string[]][]] => [
-      name,
-      list.map(({ manifest, commits }) => [manifest, [...commits]]),
-    ]);
-  return stored.encode({ environments: Object.fromEntries(entries) });
+export function encodeCatalog({ environments, held }: Catalog): Uint8Array {
+  return stored.encode({ environments, ...(held.size === 0 ? {} : { held }) });
 }
+
+const encodePublished = ({ manifest, snapshot, origin: { directory, commits } }: Published) => [
+  manifest,
+  commits.map(({ commit: id }) => id),
+  snapshot,
+  directory,
+  commits.map(({ remote, ref, commit: id }) => [remote, ref, id]),
+];
 
 /** @throws SvcError `storage` when the data is not a catalog */
 export function decodeCatalog(data: Uint8Array): Catalog {
-  return new Map(
-    Object.entries(stored.decode(data).environments).map(([name, list]) => [
-      name,
-      list.map(([manifest, commits]) => ({ manifest, commits })),
-    ]),
-  );
+  const { environments, held = new Map() } = stored.decode(data);
+  return { environments, held };
+}
+
+/** All snapshots of a catalog, with the environment of each. */
+export function* allPublished({ environments, held }: Catalog): Generator<[string, Published]> {
+  for (const lists of [environments, held]) {
+    for (const [name, list] of lists) for (const one of list) yield [name, one];
+  }
+}
+
+/** Which snapshot of an environment is meant; the one in force where neither is given. */
+export interface WantedSnapshot {
+  /** Its first hexadecimal digits. */
+  commit?: string | undefined;
+  snapshot?: string | undefined;
 }
 
 /**
- * Finds a snapshot: the one in force, or the newest one with a commit that starts with `commit`.
+ * Finds a snapshot: the one in force, the newest one with a commit, or the one with exactly these files.
  *
- * @throws SvcError `not_found` naming the missing environment or commit
+ * @throws SvcError `not_found` naming the missing environment, commit or snapshot
  */
-export function findSnapshot(catalog: Catalog, environment: string, commit?: string): Published {
-  const list = catalog.get(environment) ?? [];
+export function findSnapshot(
+  catalog: Catalog,
+  environment: string,
+  { commit: start, snapshot }: WantedSnapshot = {},
+): Published {
+  const list = catalog.environments.get(environment) ?? [];
+  if (snapshot !== undefined) {
+    const all = [...list, ...(catalog.held.get(environment) ?? [])];
+    const found = all.find((one) => one.snapshot === snapshot);
+    if (found !== undefined) return found;
+    throw new SvcError("not_found", `the state files ${snapshot.slice(0, 12)} are no longer published`);
+  }
   const found =
-    commit === undefined
+    start === undefined
       ? list[0]
-      : list.find(({ commits }) => commits.some((known) => known.startsWith(commit)));
+      : list.find(({ origin }) => origin.commits.some(({ commit: known }) => known.startsWith(start)));
   if (found !== undefined) return found;
   const shown = JSON.stringify(environment.slice(0, 100));
   if (list.length === 0) throw new SvcError("not_found", `environment ${shown} does not exist`);
   throw new SvcError(
     "not_found",
-    `no commit ${commit} among the last ${list.length} snapshots of the environment ${shown}`,
+    `no commit ${start} among the last ${list.length} snapshots of the environment ${shown}`,
   );
 }

@@ -12,7 +12,7 @@ export const maxBlobBytes = 512 * 1024;
 /** Maximum number of files in an environment. */
 export const maxFiles = 100_000;
 /** Maximum size of a file in bytes. */
-export const maxFileBytes = 256 * 1024 * 1024;
+export const maxFileBytes = 64 * 1024 * 1024;
 const maxPathBytes = 1024;
 const maxSegmentBytes = 255;
 const maxPageFiles = 1024;

@@ -1,14 +1,16 @@
 import { SvcError } from "../../base/errors.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import type { FileSource } from "./files.ts";
-import { blobsOf, type Manifest, type ManifestFile } from "./manifest.ts";
+import { blobsOf, type Manifest, type ManifestFile, type SnapshotOrigin } from "./manifest.ts";
+import { snapshotOf } from "./snapshot.ts";
 
 /** The files of a published snapshot. */
 export interface SnapshotSource extends FileSource {
   /** Digest of its manifest. */
   readonly manifest: string;
-  /** Its commits; empty when no repository contributed to it. */
-  readonly commits: readonly string[];
+  /** Digest of its files. */
+  readonly snapshot: string;
+  readonly origin: SnapshotOrigin;
 }
 
 /** @param readBlob returns the verified bytes of a blob. @throws SvcError when they are not available */
@@ -30,7 +32,8 @@ export function createSnapshotSource(
   return {
     environment: manifest.environment,
     manifest: digest,
-    commits: manifest.origin.commits.map(({ commit }) => commit),
+    snapshot: snapshotOf(files),
+    origin: manifest.origin,
     stat(path) {
       const file = files.get(path);
       if (file === undefined) return undefined;

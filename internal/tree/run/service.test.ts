@@ -37,7 +37,16 @@ function serviceOf(files: Record<string, string>, options: { commits?: string[];
     sources: {
       async open(...requested): Promise<OpenedFiles> {
         opened.push(requested.slice(0, 2));
-        return Object.assign(memoryFiles(files), options.commits && { commits: options.commits });
+        return Object.assign(
+          memoryFiles(files),
+          options.commits && {
+            snapshot: "ab".repeat(32),
+            origin: {
+              directory: false,
+              commits: options.commits.map((commit) => ({ remote: "r", ref: "refs/heads/main", commit })),
+            },
+          },
+        );
       },
     },
   });
@@ -79,8 +88,14 @@ test("progress is reported before each state", async () => {
 test("environment and commit come from the request, and the commit is in the result", async () => {
   const { service, opened } = serviceOf({ "a.sls": "x:\n  test.nop: []\n" }, { commits: ["abc1234"] });
   const ended = await service.run({ mods: ["a"], environment: "dev", commit: "abc" }, { signal });
-  expect(opened).toEqual([["dev", "abc"]]);
-  expect(ended.commit).toBe("abc1234");
+  expect(opened).toEqual([["dev", { commit: "abc" }]]);
+  expect(ended).toMatchObject({ commit: "abc1234", snapshot: "ab".repeat(32) });
+});
+
+test("a run is bound to the digest of its files", async () => {
+  const { service, opened } = serviceOf({ "a.sls": "x:\n  test.nop: []\n" });
+  await service.run({ mods: ["a"], environment: "dev", snapshot: "cd".repeat(32) }, { signal });
+  expect(opened).toEqual([["dev", { snapshot: "cd".repeat(32) }]]);
 });
 
 test("nothing runs without settings, and the reason is reported", async () => {

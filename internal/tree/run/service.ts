@@ -13,7 +13,7 @@ import type {
   StatesRequest,
   StatesService,
 } from "../../host/modules/mod.ts";
-import type { FileSource } from "../files/mod.ts";
+import type { FileSource, SnapshotSource, WantedSnapshot } from "../files/mod.ts";
 import type { HostAccess } from "../host-functions/mod.ts";
 import type { CompiledStates, CompileOptions } from "../language/mod.ts";
 import type { Compat, Templates } from "../template/mod.ts";
@@ -25,17 +25,13 @@ import type { RunLock } from "./run-lock.ts";
 export interface StateSources {
   /**
    * @param environment `base` when absent
-   * @param commit hexadecimal; may be abbreviated
+   * @param wanted a commit, in hexadecimal and perhaps abbreviated, or the digest of exactly these files
    * @throws SvcError `not_found`, `unavailable`
    */
-  open(
-    environment: string | undefined,
-    commit: string | undefined,
-    signal: AbortSignal,
-  ): Promise<OpenedFiles>;
+  open(environment: string | undefined, wanted: WantedSnapshot, signal: AbortSignal): Promise<OpenedFiles>;
 }
 
-export type OpenedFiles = FileSource & { readonly commits?: readonly string[] };
+export type OpenedFiles = FileSource & Partial<Pick<SnapshotSource, "snapshot" | "origin">>;
 
 export interface StatesServiceDeps {
   /** Encoded. */
@@ -102,7 +98,7 @@ function createOpening(deps: StatesServiceDeps) {
     const { settings, facts, signal } = context;
     if (!settings.resolved) throw new SvcError("unavailable", `states are not run: ${settings.reason}`);
     const [files] = await Promise.all([
-      deps.sources.open(request.environment, request.commit, signal),
+      deps.sources.open(request.environment, { commit: request.commit, snapshot: request.snapshot }, signal),
       facts.ready,
     ]);
     const { createTemplates } = await import("../template/mod.ts");
@@ -139,7 +135,7 @@ async function runOnce(
   const end = (ended: Pick<EndedRun, "states" | "not_run" | "stopped" | "problems">) =>
     deps.onEnd?.({
       ...defined({ origin: caller.origin }),
-      ...{ startedAt, environment: files.environment, ...commitOf(files), test },
+      ...{ startedAt, environment: files.environment, ...filesRun(files), test },
       duration_ms: Math.round(clock.monotonic() - started),
       ...ended,
     });
@@ -159,7 +155,7 @@ async function runOnce(
   return {
     states: report.states.map(shownResult),
     environment: files.environment,
-    ...commitOf(files),
+    ...filesRun(files),
     test,
     duration_ms: Math.round(clock.monotonic() - started),
     ...defined({ stopped }),
@@ -257,10 +253,11 @@ async function warningsOf({ warnings }: CompiledStates): Promise<{ warnings?: st
   return { warnings: warnings.slice(0, shownWarnings).map(headline) };
 }
 
-/** The commit of the files, when they come from a single one. */
-function commitOf({ commits = [] }: OpenedFiles): { commit?: string } {
-  const [commit, ...more] = commits;
-  return commit === undefined || more.length > 0 ? {} : { commit };
+/** What ran: the digest of the files, and their commit when they come from a single one. */
+function filesRun({ origin, snapshot }: OpenedFiles): { commit?: string; snapshot?: string } {
+  const [first, ...more] = origin?.commits ?? [];
+  const commit = more.length > 0 ? undefined : first?.commit;
+  return defined({ commit, snapshot });
 }
 
 function nameOf({ mods, single, test }: StatesRequest): string {

@@ -1,6 +1,7 @@
 import { rfc3339 } from "../../../base/clock.ts";
 import { isVouched, type RecordMac } from "../../../identity/mod.ts";
 import type { CommandKind } from "../../../wire/command.ts";
+import { content } from "../../../wire/content.ts";
 import type { Job } from "./record.ts";
 
 // The record of a job is stored on the bus, and masters sign commands from it until each target has accepted
@@ -28,5 +29,6 @@ function contentOf(job: Job): unknown {
   const { jid, function: name, args, target, targets, metadata, timeoutMs, createdBy, requestId } = job;
   const times = [timeoutMs, rfc3339(job.createdAt), rfc3339(job.deadline)];
   const always = [jid, name, args, target ?? null, targets, metadata, ...times, createdBy, requestId ?? null];
-  return job.approvedBy === undefined ? always : [...always, job.approvedBy];
+  const agreed = job.approvedBy === undefined ? [] : [job.approvedBy];
+  return [...always, ...agreed, ...(job.content === undefined ? [] : [content.write(job.content)])];
 }

@@ -3,6 +3,7 @@ import type { Plain } from "../../../base/msgpack.ts";
 import { type RecordOf, record } from "../../../base/record.ts";
 import { bytes, list, optional, part, time } from "../../../base/record-kinds.ts";
 import { traceparentOf } from "../../../base/trace.ts";
+import { content } from "../../../wire/content.ts";
 import { type Outcome, outcomes } from "./outcome.ts";
 import type { OutcomePlaces } from "./outcome-places.ts";
 import { jobSources } from "./source.ts";
@@ -61,6 +62,8 @@ const fields = {
   args: plainMap,
   /** The target expression, if there was one. */
   target: optional(v.string()),
+  /** The files of the tree that it was accepted for. */
+  content: optional(content),
   /** Encoded IDs of the target peels. */
   targets: texts,
   metadata: plainMap,

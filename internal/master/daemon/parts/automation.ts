@@ -61,6 +61,7 @@ export const automation = {
       stack.defer(() => binaries.stop());
       const stateFiles = startStateFiles(stateFilesOptions(need, binaries.cache));
       stack.defer(() => stateFiles.stop());
+      gate.later.files = stateFiles;
       // The lease that every fleet has: the one of the reactor has a holder only where there is a reactor.
       const isTurn = () => stateFiles.lease.tenure !== undefined;
       const eventRoom = makeRoomForEvents({ bus, isTurn, metrics, lines, clock, log });

@@ -1,8 +1,10 @@
+import { SvcError } from "../../../base/errors.ts";
 import { openBucket } from "../../../bus/storage/mod.ts";
 import type { Approvals } from "../../../fleet/approvals/mod.ts";
 import { createGate, hasPlainArgs, readStoredWork } from "../../../fleet/gate/mod.ts";
 import { createRoleGate } from "../../../fleet/roles/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
+import type { MasterStateFiles } from "../../state-files/mod.ts";
 import type { MasterDeps } from "../options.ts";
 import type { Audited } from "./audit.ts";
 import type { Connected } from "./connect.ts";
@@ -32,13 +34,21 @@ export const gate = {
         ...{ book: roles.roles.current, administrators, resolve: knowledge.resolver.resolve },
         ...readStoredWork({ jobs: decisions.storage.jobs, rollouts }),
       });
-      // Requests that wait can be started when the doors are open: until then they are refused.
-      const waiting: { approvals?: Pick<Approvals, "takes" | "park"> } = {};
+      // What starts later. Until then requests that need it are refused.
+      const later: {
+        /** Requests that wait can be started when the doors are open. */
+        approvals?: Pick<Approvals, "takes" | "park">;
+        files?: Pick<MasterStateFiles, "resolve">;
+      } = {};
       const gate = createGate({
-        ...{ roles: roleGate, approvals: () => waiting.approvals, administrators },
+        ...{ roles: roleGate, approvals: () => later.approvals, administrators },
+        async resolveFiles(wanted) {
+          if (later.files !== undefined) return later.files.resolve(wanted);
+          throw new SvcError("unavailable", "this master does not know the state files yet: try again");
+        },
         ...{ audit: audit.audit, recorder: audit.recorder, isSafe: hasPlainArgs, clock, log },
       });
-      return { gate, roleGate, administrators, waiting };
+      return { gate, roleGate, administrators, later };
     }),
 };
 

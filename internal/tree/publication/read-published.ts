@@ -2,8 +2,15 @@ import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
 import { type BlobStore, readBlob } from "../../bus/storage/mod.ts";
-import { type Catalog, decodeCatalog, type Published } from "./catalog.ts";
-import { blobsOf, decodePage, decodeRoot } from "./manifest.ts";
+import {
+  allPublished,
+  blobsOf,
+  type Catalog,
+  decodeCatalog,
+  decodePage,
+  decodeRoot,
+  type Published,
+} from "../files/mod.ts";
 
 const readAtOnce = 32;
 
@@ -53,30 +60,34 @@ export async function readPublished({ store, log }: ReadDeps, catalog: Catalog):
     });
     roots.set(manifest, root);
   };
-  const readable = new Map<string, readonly Published[]>();
-  for (const [name, list] of catalog) {
-    const good: Published[] = [];
-    for (const item of list) {
-      try {
-        await readSnapshot(item.manifest);
-        good.push(item);
-      } catch (thrown) {
-        log.error("a snapshot of state files cannot be read and is left out", {
-          environment: name,
-          manifest: item.manifest,
-          reason: describeError(thrown),
-        });
+  const readableOf = async (lists: Catalog["held"]) => {
+    const readable = new Map<string, readonly Published[]>();
+    for (const [name, list] of lists) {
+      const good: Published[] = [];
+      for (const item of list) {
+        try {
+          await readSnapshot(item.manifest);
+          good.push(item);
+        } catch (thrown) {
+          log.error("a snapshot of state files cannot be read and is left out", {
+            environment: name,
+            manifest: item.manifest,
+            reason: describeError(thrown),
+          });
+        }
       }
+      if (good.length > 0) readable.set(name, good);
     }
-    if (good.length > 0) readable.set(name, good);
-  }
-  return { catalog: readable, roots, pages };
+    return readable;
+  };
+  const [environments, held] = [await readableOf(catalog.environments), await readableOf(catalog.held)];
+  return { catalog: { environments, held }, roots, pages };
 }
 
 /** Digests of everything that the snapshots of a catalog consist of. */
 export function referencedBy({ catalog, roots, pages }: PublishedTrees): Set<string> {
   const referenced = new Set<string>();
-  for (const { manifest } of [...catalog.values()].flat()) {
+  for (const [, { manifest }] of allPublished(catalog)) {
     referenced.add(manifest);
     for (const page of roots.get(manifest)?.pages ?? []) {
       referenced.add(page);

@@ -1,27 +1,20 @@
 import { type Clock, rfc3339 } from "../../base/clock.ts";
-import { defined } from "../../base/defined.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import { type BlobStore, type Commit, type Head, openContentStore } from "../../bus/storage/mod.ts";
-import { type Catalog, encodeCatalog, keptSnapshots, type Published } from "./catalog.ts";
-import type { Contents } from "./contents.ts";
+import type { SignedStatement } from "../files/mod.ts";
+import { blobsOf, type Catalog, emptyCatalog, encodeCatalog, type SnapshotOrigin } from "../files/mod.ts";
+import { type Encoded, encodeOnce } from "./encode-environment.ts";
+import type { Environment } from "./environment.ts";
 import type { CatalogView } from "./follow-catalog.ts";
 import type { HeadSeal } from "./head-seal.ts";
-import { blobsOf, type EncodedManifest, encodeManifest, maxFiles, type SnapshotOrigin } from "./manifest.ts";
+import { nextCatalog } from "./next-catalog.ts";
 import { readCatalog, readPublished, referencedBy } from "./read-published.ts";
-import type { SignedStatement } from "./statement.ts";
 import { uploadSnapshots } from "./upload-snapshots.ts";
 
 /** Bytes that nothing refers to stay this long, for peels that are in the middle of fetching them. */
 const graceMs = 10 * 60_000;
-
-/** An environment to publish. */
-export interface Environment {
-  name: string;
-  origin: SnapshotOrigin;
-  files: Contents;
-}
 
 /** The result of one publication. */
 export interface Publication {
@@ -41,9 +34,14 @@ export interface Publisher {
   /**
    * Publishes exactly these environments; `unchanged` names the ones that keep their snapshot.
    *
+   * @param held snapshots that stay readable although newer ones have replaced them
    * @throws SvcError `conflict` when another master took over or a file changed during publication, `storage`
    */
-  publish(environments: readonly Environment[], unchanged?: readonly string[]): Promise<Publication>;
+  publish(
+    environments: readonly Environment[],
+    unchanged?: readonly string[],
+    held?: ReadonlySet<string>,
+  ): Promise<Publication>;
   /**
    * Removes blobs that have been unreferenced for the grace period. @returns how many blobs. @throws as
    * `publish`
@@ -83,12 +81,7 @@ export async function takeOverHead(deps: PublisherDeps, token: number): Promise<
   const genuine = before === undefined ? undefined : checkHead(deps, before);
   if (genuine !== undefined && genuine.token > token) throw lost();
   const found = await catalogOf(deps, genuine ?? seal.newest);
-  const sign = (next: Catalog): Commit => {
-    const data = encodeCatalog(next);
-    const digest = sha256Hex(data);
-    const statement = seal.sign({ token, catalog: digest, base: next.get("base")?.[0]?.manifest });
-    return { digest, data, token, statement };
-  };
+  const sign = (next: Catalog) => signCatalog(seal, token, next);
   let head = sign(found);
   let revision = await moved(content.commit(head, before?.revision ?? 0));
 
@@ -105,29 +98,29 @@ export async function takeOverHead(deps: PublisherDeps, token: number): Promise<
     published.catalog = next;
   };
   return {
-    environments: () => [...published.catalog.keys()],
+    environments: () => [...published.catalog.environments.keys()],
 
     originOf(environment) {
-      const manifest = published.catalog.get(environment)?.[0]?.manifest;
+      const manifest = published.catalog.environments.get(environment)?.[0]?.manifest;
       return manifest === undefined ? undefined : roots.get(manifest)?.origin;
     },
 
-    async publish(environments, unchanged = []) {
+    async publish(environments, unchanged = [], held = new Set()) {
       const { catalog } = published;
       const manifests = environments.map((environment) => ({
         name: environment.name,
         files: environment.files,
-        manifest: encodeOnce(encoded, environment),
+        ...encodeOnce(encoded, environment),
       }));
       const sent = await uploadSnapshots(store, present, manifests);
-      const { next, changed, gone } = nextCatalog(catalog, manifests, unchanged);
+      const { next, changed, gone, isHeldDifferently } = nextCatalog(catalog, manifests, unchanged, held);
       for (const { manifest } of manifests) {
         roots.set(manifest.digest, manifest.root);
         for (const [digest, files] of manifest.pages) pages.set(digest, files.flatMap(blobsOf));
       }
       for (const name of gone) encoded.delete(name);
+      if (changed.length + gone.length > 0 || isHeldDifferently) await advance(next);
       if (changed.length + gone.length > 0) {
-        await advance(next);
         log.info("state files published", { environments: changed, gone, ...sent });
       }
       return { changed: [...changed, ...gone], ...sent };
@@ -155,65 +148,17 @@ export async function takeOverHead(deps: PublisherDeps, token: number): Promise<
   };
 }
 
+function signCatalog(seal: HeadSeal, token: number, catalog: Catalog): Commit {
+  const data = encodeCatalog(catalog);
+  const digest = sha256Hex(data);
+  const base = catalog.environments.get("base")?.[0]?.manifest;
+  return { digest, data, token, statement: seal.sign({ token, catalog: digest, base }) };
+}
+
 /** The catalog that a statement names; an empty one without a statement. */
 async function catalogOf(deps: PublisherDeps, known: SignedStatement | undefined): Promise<Catalog> {
-  if (known === undefined) return new Map();
-  return deps.recall?.(known.catalog) ?? (await readCatalog(deps, known.catalog)) ?? new Map();
-}
-
-/** The manifests of environments as they were published last. */
-type Encoded = Map<string, { files: Contents; manifest: EncodedManifest }>;
-
-/** @throws SvcError `too_large` */
-function encodeOnce(encoded: Encoded, { name, origin, files }: Environment): EncodedManifest {
-  const last = encoded.get(name);
-  if (last?.files === files && Bun.deepEquals(last.manifest.root.origin, origin)) return last.manifest;
-  const manifest = encodeEnvironment({ name, origin, files });
-  encoded.set(name, { files, manifest });
-  return manifest;
-}
-
-/** The catalog with these environments, and what changes with it. @param unchanged environments that stay */
-function nextCatalog(
-  catalog: Catalog,
-  manifests: readonly { name: string; manifest: EncodedManifest }[],
-  unchanged: readonly string[],
-): { next: Map<string, readonly Published[]>; changed: string[]; gone: string[] } {
-  const next = new Map<string, readonly Published[]>();
-  const changed: string[] = [];
-  for (const name of unchanged) {
-    const list = catalog.get(name);
-    if (list !== undefined) next.set(name, list);
-  }
-  for (const { name, manifest } of manifests) {
-    const list = catalog.get(name) ?? [];
-    if (list[0]?.manifest === manifest.digest) {
-      next.set(name, list);
-      continue;
-    }
-    changed.push(name);
-    const commits = manifest.root.origin.commits.map(({ commit }) => commit);
-    const older = list.filter((item) => item.manifest !== manifest.digest);
-    next.set(name, [{ manifest: manifest.digest, commits }, ...older].slice(0, keptSnapshots));
-  }
-  return { next, changed, gone: [...catalog.keys()].filter((name) => !next.has(name)) };
-}
-
-/** Describes an environment. @throws SvcError `too_large` */
-function encodeEnvironment({ name, origin, files }: Environment): EncodedManifest {
-  if (files.size > maxFiles) {
-    throw new SvcError("too_large", `the environment ${name} has more than ${maxFiles} files`);
-  }
-  const sorted = [...files]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([path, { digest, size, executable, blobs }]) => ({
-      path,
-      digest,
-      size,
-      executable,
-      ...defined({ blobs }),
-    }));
-  return encodeManifest({ environment: name, origin, files: sorted });
+  if (known === undefined) return emptyCatalog();
+  return deps.recall?.(known.catalog) ?? (await readCatalog(deps, known.catalog)) ?? emptyCatalog();
 }
 
 async function moved(moving: Promise<number | undefined>): Promise<number> {

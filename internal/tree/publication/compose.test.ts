@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { contentsOf } from "../../../test/harness/contents.ts";
+import type { SnapshotOrigin } from "../files/manifest.ts";
 import { createComposer, type Layer } from "./compose.ts";
-import type { SnapshotOrigin } from "./manifest.ts";
 
 const nothing = { environments: () => [], originOf: () => undefined };
 const publishedAs = (origins: Record<string, SnapshotOrigin>) => ({

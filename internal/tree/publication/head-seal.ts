@@ -2,7 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Head } from "../../bus/storage/mod.ts";
 import { acceptedBy, type KeyPair } from "../../identity/mod.ts";
-import { openStatement, type SignedStatement, type Statement, signStatement } from "./statement.ts";
+import { openStatement, type SignedStatement, type Statement, signStatement } from "../files/mod.ts";
 
 /** Signs heads, and verifies that a head was signed by a master. Each master has one. */
 export interface HeadSeal {

@@ -1,6 +1,7 @@
-import { type Contents, overlay } from "./contents.ts";
-import type { SnapshotOrigin } from "./manifest.ts";
-import type { Environment, Publisher } from "./publish.ts";
+import type { SnapshotOrigin } from "../files/mod.ts";
+import { type Contents, overlay } from "../files/mod.ts";
+import type { Environment } from "./environment.ts";
+import type { Publisher } from "./publish.ts";
 
 /** The content of one source of state files. */
 export interface Layer {

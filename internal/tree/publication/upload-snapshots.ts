@@ -2,8 +2,8 @@ import { SvcError } from "../../base/errors.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import type { BlobStore } from "../../bus/storage/mod.ts";
-import type { Content, Contents } from "./contents.ts";
-import { blobsOf, type EncodedManifest } from "./manifest.ts";
+import type { Content, Contents } from "../files/mod.ts";
+import { blobsOf, type EncodedManifest } from "../files/mod.ts";
 
 /** Blobs under way to the bus at a time. */
 const uploads = 32;

@@ -4,7 +4,7 @@ import type { Log } from "../../base/log.ts";
 import { subscribe } from "../../base/subscribe.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { type BlobStore, type Head, readBlob } from "../../bus/storage/mod.ts";
-import { type Catalog, decodeCatalog } from "./catalog.ts";
+import { type Catalog, decodeCatalog } from "../files/mod.ts";
 import type { HeadSeal } from "./head-seal.ts";
 
 /** The head is polled at this interval, in case an announcement was lost. */

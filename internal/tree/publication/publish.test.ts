@@ -9,10 +9,10 @@ import { provision } from "../../bus/assets/assets.ts";
 import type { Bus } from "../../bus/connection/connect.ts";
 import { type BlobStore, openBlobStore } from "../../bus/storage/blob-store.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
-import { decodeCatalog, findSnapshot, keptSnapshots } from "./catalog.ts";
+import { decodeCatalog, findSnapshot, keptSnapshots } from "../files/catalog.ts";
+import { decodePage, decodeRoot, maxBlobBytes } from "../files/manifest.ts";
 import { type CatalogView, followCatalog } from "./follow-catalog.ts";
 import { createHeadSeal } from "./head-seal.ts";
-import { decodePage, decodeRoot, maxBlobBytes } from "./manifest.ts";
 import { takeOverHead } from "./publish.ts";
 
 let bus: TestBus;
@@ -59,7 +59,7 @@ async function blob(digest: string): Promise<Uint8Array> {
 async function readFiles(environment = "base", commit?: string): Promise<Record<string, string>> {
   const head = await store.head();
   const catalog = decodeCatalog(await blob(head?.digest ?? ""));
-  const root = decodeRoot(await blob(findSnapshot(catalog, environment, commit).manifest));
+  const root = decodeRoot(await blob(findSnapshot(catalog, environment, { commit }).manifest));
   const found: Record<string, string> = {};
   for (const page of root.pages) {
     for (const file of decodePage(await blob(page))) {
@@ -113,7 +113,9 @@ test("the tools of NATS list and read the objects", async () => {
   expect((await objects.list()).map(({ name }) => name)).toContain(hello);
   const head = await objects.info("head");
   expect(head?.metadata).toEqual({ token: "4", statement: expect.any(String) });
-  expect(decodeCatalog((await objects.getBlob("head")) ?? new Uint8Array()).has("base")).toBe(true);
+  expect(decodeCatalog((await objects.getBlob("head")) ?? new Uint8Array()).environments.has("base")).toBe(
+    true,
+  );
 });
 
 test("a paused holder can no longer move the head", async () => {
@@ -281,7 +283,7 @@ function follow(seal = sealOf()) {
   const check = async () => {
     clock.advance(60_000);
     const current = await view.current();
-    return current?.catalog.get("base")?.[0]?.manifest;
+    return current?.catalog.environments.get("base")?.[0]?.manifest;
   };
   const errors = () =>
     records.records.filter(({ level }) => level === "error").map(({ fields }) => fields.reason);
@@ -304,7 +306,7 @@ test("an announcement that comes before the servers agree on the head is looked 
     },
   };
   const view = followCatalog({ store: slow, seal, bus: { onReconnect: () => () => {} }, clock, log });
-  const served = async () => (await view.current())?.catalog.get("base")?.[0]?.manifest;
+  const served = async () => (await view.current())?.catalog.environments.get("base")?.[0]?.manifest;
   const first = await served();
   expect(first).toBeDefined();
   isAgreed = false;

@@ -1,0 +1,52 @@
+import { defined } from "../../base/defined.ts";
+import { SvcError } from "../../base/errors.ts";
+import { contentOf, findSnapshot } from "../../tree/files/mod.ts";
+import type { CatalogView } from "../../tree/publication/mod.ts";
+import type { Content } from "../../wire/content.ts";
+
+/** What is in force, as every master reads it. */
+export interface FilesInForce {
+  /**
+   * Digest of the snapshot of `base` in force, and the statement that the publisher signed: the same object until the
+   * next publication, `undefined` before the first one.
+   */
+  inForce(): Promise<{ base: string; statement: Uint8Array } | undefined>;
+  /** The state files that a peel uses by default, as this master knows them. */
+  published(): { environment: string; commit?: string } | undefined;
+  /**
+   * The files that an environment has now, or that a commit of it has.
+   *
+   * @throws SvcError `not_found` naming the environment or the commit, `unavailable` before the first publication
+   */
+  resolve(wanted: { environment: string; commit?: string }): Promise<Content>;
+}
+
+export function readInForce(catalog: Pick<CatalogView, "current" | "latest">): FilesInForce {
+  let reported: { of: object; states: { base: string; statement: Uint8Array } | undefined } | undefined;
+  return {
+    async inForce() {
+      const current = await catalog.current();
+      if (current === undefined) return undefined;
+      if (reported?.of !== current) {
+        const base = current.catalog.environments.get("base")?.[0]?.manifest;
+        reported = {
+          of: current,
+          states: base === undefined ? undefined : { base, statement: current.statement },
+        };
+      }
+      return reported.states;
+    },
+    async resolve({ environment, commit }) {
+      const current = await catalog.current();
+      if (current === undefined) throw new SvcError("unavailable", "no state files are published yet");
+      return contentOf(environment, findSnapshot(current.catalog, environment, { commit }));
+    },
+    published() {
+      const newest = catalog.latest?.environments.get("base")?.[0];
+      if (newest === undefined) return undefined;
+      const [{ commit } = {}, ...others] = newest.origin.commits;
+      // As in the report of a run: files of several repositories have no one commit.
+      return { environment: "base", ...(others.length === 0 ? defined({ commit }) : {}) };
+    },
+  };
+}
