@@ -9,5 +9,9 @@ export const isEnvironmentName = (name: string): boolean =>
   /^[A-Za-z0-9][A-Za-z0-9._/+-]{0,199}$/.test(name) &&
   name.split("/").every((segment) => segment !== "" && segment !== "." && segment !== "..");
 
+/** The name of an environment where only small letters, digits and hyphens may be, as in keys and subjects. */
+export const environmentKey = (name: string): string =>
+  /^[a-z0-9-]+$/.test(name) ? name : `=${Buffer.from(name).toString("base64url")}`;
+
 /** The name of a role. */
 export const roleNameForm = /^[a-z][a-z0-9_-]{0,62}$/;

@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, expect, test } from "bun:test";
-import { readdirSync, rmSync } from "node:fs";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeRepository, type TestRepository } from "../../../test/harness/git.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
@@ -16,9 +16,12 @@ let remote: TestRepository;
 const open: Mirror[] = [];
 /** The refs that were fetched. */
 let fetched: string[] = [];
+/** Variables for git. */
+let environment: Record<string, string> = {};
 
 beforeEach(() => {
   fetched = [];
+  environment = {};
   temporary = temporaryDirectory("git-bounds");
   remote = makeRepository(join(temporary.path, "server"));
   remote.commit("main", { a: "1" });
@@ -35,7 +38,7 @@ function mirrorOf(of: Partial<Remote> = {}, bounds: Partial<MirrorOptions> = {})
     ...real,
     run(cwd, args, options) {
       if (args[0] === "fetch") fetched.push((args.at(-1) ?? "").split(":")[0] ?? "");
-      return real.run(cwd, args, options);
+      return real.run(cwd, args, { ...options, env: environment });
     },
   };
   const mirror = openMirror(
@@ -274,4 +277,33 @@ test("branches that take too long wait for the next sync, but not those that wer
   expect(late.environments.get("base")?.commit).toBe(remote.git("rev-parse", "main"));
   expect(reasonsOf(late).new).toContain("not read yet");
   expect([...(await sync()).environments.keys()].sort()).toEqual(["base", "new", "old"]);
+});
+
+describe("a server that never stops sending", () => {
+  const server = join(import.meta.dir, "../../../test/harness/endless-remote-main.ts");
+
+  /** Its branch, read by git with `ssh` replaced. */
+  function endless(what: "pack" | "refs" | "objects") {
+    const ssh = join(temporary.path, "ssh");
+    const script = `#!/bin/sh\nENDLESS=${what} exec '${process.execPath}' '${server}'\n`;
+    writeFileSync(ssh, script, { mode: 0o755 });
+    environment = { GIT_SSH_COMMAND: ssh, GIT_PROTOCOL: "version=0" };
+    return mirrorOf({ url: "ssh://git@endless.test/x" });
+  }
+
+  test("is stopped at the bound, and leaves no files", async () => {
+    const state = await endless("pack")();
+    expect(reasonsOf(state)).toEqual({ main: "it is larger than 2MiB (gitfs.max_bytes)" });
+    expect(state.environments.size).toBe(0);
+    expect(packs()).toEqual([]);
+  });
+
+  test("is refused when it announces more objects than memory holds", async () => {
+    expect(reasonsOf(await endless("objects")()).main).toContain("Out of memory");
+    expect(packs()).toEqual([]);
+  });
+
+  test("is stopped while it lists its branches", async () => {
+    await expect(endless("refs")()).rejects.toThrow("git ls-remote failed: fatal: Out of memory");
+  }, 60_000);
 });

@@ -8,8 +8,8 @@ import { runProcess } from "../../base/process/process.ts";
 const timeoutMs = 5 * 60_000;
 /** Output limit for names of refs; listings and contents of files are read as they come. */
 const outputLimit = 32 * 1024 * 1024;
-/** Address space of a step: a server may announce objects that need any amount of memory. */
-const memoryBytes = 4 * 1024 * 1024 * 1024;
+/** Address space of a step: a server may announce objects, and send names, that need any amount of memory. */
+const maxMemoryBytes = 2 * 1024 * 1024 * 1024;
 
 export interface GitOptions {
   /** `gitfs.ssh_key`; empty to use the default keys of ssh. */
@@ -26,6 +26,8 @@ export interface RunOptions {
   env?: Readonly<Record<string, string>>;
   /** Maximum size of each file that the step writes; beyond it the kernel ends the step. */
   fileBytes?: number;
+  /** Maximum address space of the step, when it needs another than most. */
+  memoryBytes?: number | "unlimited";
 }
 
 /** How a step of git ended. */
@@ -76,9 +78,9 @@ export function openGit({ sshKey, knownHosts, clock, signal }: GitOptions): Git 
   };
   const nameOf = (args: readonly string[]) =>
     `git ${args.find((arg, at) => !arg.startsWith("-") && args[at - 1] !== "-c") ?? ""}`;
-  const attempt: Git["attempt"] = async (cwd, args, { stdin, fileBytes, env: more } = {}) => {
+  const attempt: Git["attempt"] = async (cwd, args, { stdin, env: more, ...limits } = {}) => {
     const result = await runProcess({
-      argv: limited([...command, ...args], fileBytes),
+      argv: limited([...command, ...args], limits),
       env: { ...env, ...more },
       cwd,
       umask: 0o077,
@@ -130,10 +132,14 @@ const settings = [
 ];
 
 /** Runs a program with limits of the kernel; a lower limit that this process already has stays. */
-function limited(argv: readonly string[], fileBytes: number | undefined): string[] {
+function limited(
+  argv: readonly string[],
+  { fileBytes, memoryBytes = maxMemoryBytes }: Pick<RunOptions, "fileBytes" | "memoryBytes">,
+): string[] {
   const blocks = fileBytes === undefined ? "unlimited" : String(Math.max(1, Math.ceil(fileBytes / 512)));
+  const memory = memoryBytes === "unlimited" ? memoryBytes : String(memoryBytes / 1024);
   const script = 'ulimit -v "$0" 2>/dev/null; ulimit -f "$1" 2>/dev/null; shift; exec "$@"';
-  return ["/bin/sh", "-c", script, String(memoryBytes / 1024), blocks, ...argv];
+  return ["/bin/sh", "-c", script, memory, blocks, ...argv];
 }
 
 /** Returns a URL without its user name and password, which may be secret. */

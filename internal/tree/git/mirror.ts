@@ -13,6 +13,8 @@ import type { Local, MirrorOptions, Remote } from "./local.ts";
 import { baseRefOf, branchesIn, type ChosenRef, chooseRefs, parseRefs, type Ref } from "./refs.ts";
 import { readSigners } from "./signed/signers.ts";
 
+/** Memory for the names of the refs of a remote. */
+const listingBytes = 512 * 1024 * 1024;
 /** With more packs they are made one, without what is no longer used. */
 const maxPacks = 50;
 
@@ -89,7 +91,9 @@ export function openMirror(remote: Remote, options: MirrorOptions): Mirror {
       if (!isPrepared()) await git.run(dir, ["init", "--quiet", "--bare", "--template=", repository]);
       removeTemporary(repository);
       const listed = parseRefs(
-        await git.run(repository, ["ls-remote", "--heads", "--tags", "--", remote.url]),
+        await git.run(repository, ["ls-remote", "--heads", "--tags", "--", remote.url], {
+          memoryBytes: listingBytes,
+        }),
       );
       if (listed.length === 0) throw new SvcError("unavailable", "the repository has no branches or tags");
       if (remote.signers !== undefined) local.signers = readSigners(remote.signers, repository);
