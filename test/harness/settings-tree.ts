@@ -24,6 +24,7 @@ export function changingTree(texts: Readonly<Record<string, string>>): FollowedT
       return tree;
     },
     problem: undefined,
+    checked: Promise.resolve(),
     onChange(run) {
       listeners.add(run);
       return () => listeners.delete(run);

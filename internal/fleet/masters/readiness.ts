@@ -6,6 +6,8 @@ import { readyzOfMasterSubject, readyzSubject } from "../../bus/subjects/subject
 
 /** More than the longest check of a master takes. */
 const answerMs = 3_000;
+/** For a check of this master, which has 2 s. */
+const checkAnswerMs = 1_000;
 
 const reply = v.object({
   ready: v.boolean(),
@@ -35,6 +37,19 @@ export const requestReadiness = (bus: Bus, name: string): Promise<MasterReadines
 /** The same, as a master: no operator has signed its question. */
 export const requestMasterReadiness = (bus: Bus, name: string): Promise<MasterReadiness> =>
   judged(() => requestReply(bus, readyzOfMasterSubject(name), new Uint8Array(), answerMs));
+
+/** The message of one check of another master, while it is not well. Undefined also when it does not answer in time. */
+export async function requestMasterCheck(bus: Bus, name: string, check: string): Promise<string | undefined> {
+  try {
+    const answer = await requestReply(bus, readyzOfMasterSubject(name), new Uint8Array(), checkAnswerMs);
+    if (answer === undefined) return undefined;
+    const found = openReply(reply, answer).checks[check];
+    return found?.status === "up" ? undefined : found?.message;
+  } catch (thrown) {
+    if (thrown instanceof SvcError) return undefined;
+    throw thrown;
+  }
+}
 
 async function judged(read: () => Promise<Uint8Array | undefined>): Promise<MasterReadiness> {
   try {

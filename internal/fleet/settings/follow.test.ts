@@ -5,7 +5,7 @@ import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { systemClock } from "../../base/clock.ts";
-import { readTree } from "../../tree/settings/tree.ts";
+import { readTree, type SettingsTree } from "../../tree/settings/tree.ts";
 import { followTree } from "./follow.ts";
 
 const paths = (directory: string) => [...readTree(directory).files.keys()].sort();
@@ -100,4 +100,52 @@ test("a directory that is created later or replaced is found by polling", () => 
   }
   followed.stop();
   expect(clock.pending).toBe(0);
+});
+
+test("a tree that is refused leaves the last good one in force, until it is mended", async () => {
+  using directory = temporaryDirectory("settings");
+  const file = join(directory.path, "a.sls");
+  writeFileSync(file, "good");
+  const check = async ({ files }: SettingsTree) =>
+    files.get("a.sls")?.text?.includes("bad") === true ? "a.sls:1:1: bad" : undefined;
+  const log = recordingLog();
+  const followed = followTree({ directory: directory.path, check, clock: manualClock(), log });
+  let changes = 0;
+  followed.onChange(() => changes++);
+  const become = async (text: string) => {
+    writeFileSync(file, text);
+    followed.scan();
+    followed.scan();
+    await followed.checked;
+    return [followed.tree.files.get("a.sls")?.text, followed.problem, changes];
+  };
+  expect(followed.tree.files.size).toBe(0);
+  await followed.checked;
+  expect(followed.tree.files.size).toBe(1);
+  expect(await become("bad")).toEqual(["good", "a.sls:1:1: bad", 1]);
+  expect(await become("bad, longer")).toEqual(["good", "a.sls:1:1: bad", 1]);
+  expect(await become("good")).toEqual(["good", undefined, 1]);
+  expect(await become("good again")).toEqual(["good again", undefined, 2]);
+});
+
+test("of trees that follow each other, only the newest is checked to its end", async () => {
+  using directory = temporaryDirectory("settings");
+  const file = join(directory.path, "a.sls");
+  const checked: (string | undefined)[] = [];
+  const check = async ({ files }: SettingsTree) => {
+    checked.push(files.get("a.sls")?.text);
+    return undefined;
+  };
+  const followed = followTree({
+    directory: directory.path,
+    check,
+    clock: manualClock(),
+    log: recordingLog(),
+  });
+  for (const text of ["1", "22", "333"]) {
+    writeFileSync(file, text);
+    followed.scan();
+  }
+  await followed.checked;
+  expect([checked, followed.tree.files.get("a.sls")?.text]).toEqual([["333"], "333"]);
 });

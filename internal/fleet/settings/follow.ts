@@ -13,8 +13,10 @@ const rescanMs = 30_000;
 /** A view of the current settings directory. */
 export interface FollowedTree {
   readonly tree: SettingsTree;
-  /** Why the directory cannot be read; the tree then keeps its previous content. */
+  /** Why the directory cannot be read, or its files are refused; the tree then keeps its previous content. */
   readonly problem: string | undefined;
+  /** Resolves when what was read so far is checked. */
+  readonly checked: Promise<void>;
   /** Calls `run` after each change with the changed paths. @returns a function that unsubscribes */
   onChange(run: (changed: ReadonlySet<string>) => void): () => void;
   /** Checks the directory now. */
@@ -22,30 +24,64 @@ export interface FollowedTree {
   stop(): void;
 }
 
-/** Follows a settings directory, which may be created later or replaced as a whole. */
-export function followTree(options: { directory: string; clock: Clock; log: Log }): FollowedTree {
-  const { directory, clock, log } = options;
+/** Why a tree does not come into force; `undefined` when nothing in it is broken. */
+export type CheckTree = (tree: SettingsTree) => Promise<string | undefined>;
+
+/**
+ * Follows a settings directory, which may be created later or replaced as a whole.
+ *
+ * @param check what a tree passes before it comes into force; until then, and when it is refused, the last one stays
+ */
+export function followTree(options: {
+  directory: string;
+  check?: CheckTree | undefined;
+  clock: Clock;
+  log: Log;
+}): FollowedTree {
+  const { directory, check, clock, log } = options;
   const listeners = new Set<(changed: ReadonlySet<string>) => void>();
   let tree: SettingsTree = { directory, files: new Map() };
-  let problem: string | undefined;
+  /** The newest one that was read. */
+  let candidate = tree;
+  let unread: string | undefined;
+  let refused: string | undefined;
+  let checking: Promise<void> = Promise.resolve();
 
-  const check = () => {
+  const adopt = (next: SettingsTree) => {
+    const changed = changedPaths(tree, next);
+    tree = next;
+    if (changed.size === 0) return;
+    log.debug("settings files changed", { directory, files: changed.size });
+    for (const run of listeners) run(changed);
+  };
+  const examine = async (next: SettingsTree, passes: CheckTree) => {
+    // A newer one was read meanwhile.
+    if (next !== candidate) return;
+    const reason = await passes(next).catch(describeError);
+    if (next !== candidate) return;
+    if (reason === undefined) adopt(next);
+    else if (reason !== refused) {
+      log.error("the settings files are refused: the last good ones stay in force", { directory, reason });
+    }
+    refused = reason;
+  };
+  const scan = () => {
     try {
-      const next = readTree(directory, tree);
-      problem = undefined;
-      const changed = changedPaths(tree, next);
-      tree = next;
-      if (changed.size === 0) return;
-      log.debug("settings files changed", { directory, files: changed.size });
-      for (const run of listeners) run(changed);
+      const next = readTree(directory, candidate);
+      unread = undefined;
+      // What is under examination stays the candidate when only the times of its files changed.
+      if (check !== undefined && changedPaths(candidate, next).size === 0) return;
+      candidate = next;
+      if (check === undefined) adopt(next);
+      else checking = checking.then(() => examine(next, check));
     } catch (thrown) {
       const reason = describeError(thrown);
-      if (reason !== problem) log.error("the settings directory cannot be read", { directory, reason });
-      problem = reason;
+      if (reason !== unread) log.error("the settings directory cannot be read", { directory, reason });
+      unread = reason;
     }
   };
   const watching = watchDirectory(directory, {
-    onChange: check,
+    onChange: scan,
     settleMs: quietMs,
     // A copy in progress is read after it is complete.
     untilQuiet: true,
@@ -56,16 +92,19 @@ export function followTree(options: { directory: string; clock: Clock; log: Log 
     clock,
     log,
   });
-  check();
+  scan();
   return {
     get tree() {
       return tree;
     },
     get problem() {
-      return problem;
+      return unread ?? refused;
+    },
+    get checked() {
+      return checking;
     },
     onChange: (run) => subscribe(listeners, run),
-    scan: check,
+    scan,
     stop: watching.stop,
   };
 }

@@ -1,6 +1,6 @@
 export { answerSettings } from "./answer.ts";
 export { createSettingsController } from "./controller.ts";
-export { followTree } from "./follow.ts";
+export { type CheckTree, followTree } from "./follow.ts";
 export { settingOperations } from "./joined.ts";
 export { createSettingsReader, type SettingsReader } from "./read-settings.ts";
 export { type Peels, trackSettings } from "./tracker.ts";

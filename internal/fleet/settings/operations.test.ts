@@ -37,7 +37,7 @@ function masterOf(files: Files, facts: Record<string, Plain> = { os: "Debian" })
       stateOf: () => undefined,
     },
     settings: createSettingsReader({
-      tree: { tree },
+      tree: { tree, problem: undefined },
       peels: {
         facts: async (peel) => (peel === "web-1" ? encode(facts) : undefined),
         labelsOf: () => ({ env: "prod" }),

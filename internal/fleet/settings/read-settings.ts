@@ -22,7 +22,7 @@ export interface SettingsReader {
 }
 
 export function createSettingsReader(deps: {
-  tree: Pick<FollowedTree, "tree">;
+  tree: Pick<FollowedTree, "tree" | "problem">;
   peels: Pick<Peels, "facts" | "labelsOf">;
   compilerOf(tree: SettingsTree): Pick<SettingsCompiler, "trace">;
 }): SettingsReader {
@@ -31,6 +31,7 @@ export function createSettingsReader(deps: {
     async read(peelId) {
       const { tree } = followed;
       if (!tree.files.has(topFile)) {
+        if (followed.problem !== undefined) throw new SvcError("unavailable", followed.problem);
         throw new SvcError("unavailable", `this master has no ${topFile} in ${tree.directory}`);
       }
       const name = displayPeelId(peelId);

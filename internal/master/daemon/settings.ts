@@ -10,6 +10,7 @@ import { memberStates, sealingKeyOf } from "../../fleet/enrollment/record/mod.ts
 import { type Directory, findByPeel } from "../../fleet/enrollment/store/mod.ts";
 import {
   answerSettings,
+  type CheckTree,
   createSettingsController,
   createSettingsReader,
   createSettingsView,
@@ -23,6 +24,7 @@ import {
 } from "../../fleet/settings/mod.ts";
 import type { FleetIndex } from "../../fleet/targeting/mod.ts";
 import type { Check } from "../../program/health/mod.ts";
+import { createSettingsCheck, summaryOf } from "../../tree/check/mod.ts";
 import { createCompilers, type SettingsCompiler, type SettingsTree } from "../../tree/settings/mod.ts";
 import type { SettingsAnswer } from "../../wire/settings-answer.ts";
 import { createEnvelopeMaker } from "../../wire/settings-envelope.ts";
@@ -45,6 +47,8 @@ export interface MasterSettings {
   /** The answer to a peel that has this version. @throws SvcError `storage` */
   answer(peelId: string, version: number): Promise<SettingsAnswer>;
   lease: Pick<Lease, "name" | "tenure">;
+  /** Resolves when the files that this master found are checked. */
+  ready: Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -57,6 +61,8 @@ export interface MasterSettingsOptions {
   path: string;
   /** Whether settings may not be chosen by facts. */
   strictFacts: boolean;
+  /** Whether files are checked before they come into force. */
+  isChecked: boolean;
   /** Of this master. */
   name: string;
   keyring: Pick<Keyring, "signer" | "onChange">;
@@ -72,7 +78,8 @@ export function startSettings(options: MasterSettingsOptions): MasterSettings {
   const { bus, storage, keyring, clock, random, log } = options;
   const command = keyring.signer;
   const peels = peelsOf(options);
-  const tree = followTree({ directory: options.path, clock, log });
+  const check = options.isChecked ? checkOf(options) : undefined;
+  const tree = followTree({ directory: options.path, check, clock, log });
   const compilerOf = createCompilerOf(options);
   const recipients = followRecipients(options);
   const tracker = trackSettings(tree, peels);
@@ -115,6 +122,7 @@ export function startSettings(options: MasterSettingsOptions): MasterSettings {
     versions,
     reader: createSettingsReader({ tree, peels, compilerOf }),
     lease,
+    ready: tree.checked,
     answer: (peelId, version) => answerSettings(answering, peelId, version),
     async stop() {
       recipients.stop();
@@ -186,6 +194,18 @@ function followRecipients({ directory, storage, log }: MasterSettingsOptions) {
       return key;
     },
     stop,
+  };
+}
+
+/** Keeps broken files from coming into force. */
+function checkOf({ strictFacts, clock }: { strictFacts: boolean; clock: Clock }): CheckTree {
+  const pause = () => new Promise<void>((resolve) => setImmediate(resolve));
+  const checks = createSettingsCheck({ pause, now: clock.monotonic });
+  return async (tree) => {
+    const { problems } = await checks.check(tree, { strictFacts });
+    return problems.length === 0
+      ? undefined
+      : `${summaryOf(problems, "svc settings lint")}; the last good settings stay in force`;
   };
 }
 

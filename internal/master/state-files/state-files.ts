@@ -23,7 +23,7 @@ import {
   followCatalog,
 } from "../../tree/publication/mod.ts";
 import type { Keyring } from "../keys/mod.ts";
-import type { Refusal } from "./decide.ts";
+import type { Refusal, Stage } from "./decide.ts";
 import { type FilesInForce, readInForce } from "./in-force.ts";
 import type { GitHooks } from "./publication.ts";
 import { publishStates } from "./publish-states.ts";
@@ -42,6 +42,8 @@ const hintsAtOnce = 100;
 export interface MasterStateFiles extends FilesInForce {
   /** `gitfs` of /readyz; absent without repositories. */
   check?: Check;
+  /** `states` of /readyz. */
+  statesCheck: Check;
   lease: Pick<Lease, "name" | "tenure">;
   stop(): Promise<void>;
 }
@@ -70,6 +72,10 @@ export interface MasterStateFilesOptions {
     /** What git runs in place of ssh-keygen. */
     sshProgram: string;
   };
+  /** What state files pass before they come into force. */
+  stage: Stage;
+  /** What another master says of its check `states`, while it is not well. */
+  statesOf(master: string): Promise<string | undefined>;
   /** Where copies of repositories are kept. */
   gitDir: string;
   /** Of this master. */
@@ -120,6 +126,7 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
         onForeignHead: catalog.onForeign,
         onKeyChange: options.keyring.onChange,
         recall: catalog.recall,
+        stages: [options.stage],
         maxEnvironments: options.git.maxEnvironments,
         onRefusals(now) {
           refusals = now;
@@ -140,6 +147,7 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
   return {
     ...readInForce(catalog),
     ...(startGit === undefined ? {} : { check }),
+    statesCheck: () => checkOfStates(lease, { refusals, statesOf: options.statesOf }),
     lease,
     async stop() {
       await lease.stop();
@@ -189,10 +197,25 @@ function gitCheck(
   return problem === undefined ? { status: "up" } : { status: "degraded", message: problem };
 }
 
+/** What this master says of the state files that it checked, or of what the master says that checks them. */
+async function checkOfStates(
+  { tenure, holder }: Pick<Lease, "tenure" | "holder">,
+  { refusals, statesOf }: { refusals: readonly Refusal[] } & Pick<MasterStateFilesOptions, "statesOf">,
+): Promise<CheckResult> {
+  if (tenure !== undefined) {
+    const problem = problemOf(refusals, "states");
+    if (problem === undefined) return { status: "up" };
+    return { status: "degraded", message: `${problem}; the last good files stay in force` };
+  }
+  const other = holder?.holder;
+  const said = other === undefined ? undefined : await statesOf(other);
+  return { status: "up", message: said === undefined ? "" : `${other} refused state files: ${said}` };
+}
+
 /** What does not come into force, in one line. */
-function problemOf(refusals: readonly Refusal[]): string | undefined {
+function problemOf(refusals: readonly Refusal[], wanted = "gitfs"): string | undefined {
   const lines = refusals.flatMap(({ environment, stage, reason }) =>
-    stage === "gitfs" ? [`environment ${environment}: ${reason}`] : [],
+    stage === wanted ? [`environment ${environment}: ${reason}`] : [],
   );
   const shown = lines.slice(0, 3).join("; ");
   return lines.length > 3 ? `${shown}; and ${lines.length - 3} more, see the log` : shown || undefined;

@@ -116,6 +116,16 @@ export const masterOptions = {
       "log of enrollments and revocations on this host, from which lost ones are put back on the bus; each master needs its own",
     ),
     states_dir: option(requiredPath, inDataDir("states"), "directory of state files"),
+    "states.check": option(
+      oneOf(["syntax", "off"]),
+      "syntax",
+      "what is checked before state and settings files come into force; with a problem, the last good files stay: syntax reads every file as for all hosts",
+    ),
+    "states.salt_compat": option(
+      oneOf(["strict", "salt", "bridge"]),
+      "strict",
+      "how that check reads state files, whatever peels say of theirs: unknown state functions are problems only with strict",
+    ),
     settings_dir: option(
       requiredPath,
       inDataDir("settings"),

@@ -29,6 +29,14 @@ const maxReason = 300;
 export const headlineOf = ({ file, line, column, reason }: Finding): string =>
   `${atColumn(file, { line, column })}: ${reason}`;
 
+/** The first finding, and how many more there are. @param command that shows them all */
+export function summaryOf(findings: readonly Finding[], command: string): string {
+  const [first] = findings;
+  if (first === undefined) return "";
+  const more = findings.length - 1;
+  return `${headlineOf(first)}${more === 0 ? "" : ` (and ${more} more: check with ${command})`}`;
+}
+
 /** The findings in the order of files and lines, each once. */
 export function sortFindings(findings: readonly Finding[]): Finding[] {
   const byPlace = new Map<string, Finding>();

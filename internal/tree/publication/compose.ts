@@ -60,7 +60,8 @@ export function createComposer(): (
       return {
         name,
         origin: {
-          directory: found.some(({ layer }) => layer.remote === undefined),
+          // A directory without files gives none.
+          directory: found.some(({ layer, part }) => layer.remote === undefined && part.files.size > 0),
           commits: found.flatMap(({ layer: { remote }, part: { ref, commit } }) =>
             remote === undefined || ref === undefined || commit === undefined
               ? []

@@ -1,10 +1,11 @@
 import { join } from "node:path";
 import { defined } from "../../../base/defined.ts";
-import { makeRoomForEvents, publishRollouts } from "../../../fleet/events/mod.ts";
+import { makeRoomForEvents, publishRefusals, publishRollouts } from "../../../fleet/events/mod.ts";
+import { requestMasterCheck } from "../../../fleet/masters/mod.ts";
 import { rolloutTiming } from "../../../fleet/rollout/mod.ts";
 import { dataDir } from "../../../program/config/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
-import { startStateFiles } from "../../state-files/mod.ts";
+import { createStateStage, startStateFiles } from "../../state-files/mod.ts";
 import { guardAssets } from "../../storage/mod.ts";
 import { startBinaries } from "../binaries.ts";
 import type { MasterDeps } from "../options.ts";
@@ -59,7 +60,13 @@ export const automation = {
         ...{ clock, jitter, log },
       });
       stack.defer(() => binaries.stop());
-      const stateFiles = startStateFiles(stateFilesOptions(need, binaries.cache));
+      const refusals = publishRefusals({ bus, clock, log });
+      stack.defer(() => refusals.stop());
+      const stage = createStateStage({
+        ...{ level: config["states.check"], saltCompat: config["states.salt_compat"] },
+        ...{ onRefused: refusals.report, clock },
+      });
+      const stateFiles = startStateFiles({ ...stateFilesOptions(need, binaries.cache), stage });
       stack.defer(() => stateFiles.stop());
       gate.later.files = stateFiles;
       // The lease that every fleet has: the one of the reactor has a holder only where there is a reactor.
@@ -80,7 +87,7 @@ export const automation = {
         /** The rules of the reactor that are in force here. */
         reactorRules: () => reactor?.rules() ?? [],
         reacting: () => reactor?.reacting(),
-        checks: defined({ gitfs: stateFiles.check, reactor: reactor?.check }),
+        checks: defined({ gitfs: stateFiles.check, states: stateFiles.statesCheck, reactor: reactor?.check }),
         view: {
           rollouts: rollouts.view,
           ...defined({ reactor: reactor?.view }),
@@ -110,7 +117,7 @@ function guardOptions(
 function stateFilesOptions(
   { base, connection, decisions, members, peelDoor }: AutomationNeed,
   binaries: Parameters<typeof startStateFiles>[0]["binaries"],
-): Parameters<typeof startStateFiles>[0] {
+): Omit<Parameters<typeof startStateFiles>[0], "stage"> {
   const { config, env, keyring, name, clock, jitter, log, signal } = base;
   const { budgets, lines } = peelDoor;
   return {
@@ -131,6 +138,7 @@ function stateFilesOptions(
       // This executable, whose hidden command keeps the time of a commit from counting.
       sshProgram: process.execPath,
     },
+    statesOf: (master) => requestMasterCheck(connection.bus, master, "states"),
     gitDir: join(dataDir(env), "gitfs"),
     ...{ name, clock, jitter, log, signal },
   };

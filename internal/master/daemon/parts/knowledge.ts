@@ -66,8 +66,12 @@ export const knowledge = {
       await abortable(rotation.ready, signal);
       const path = config.settings_dir;
       const strictFacts = config["settings.strict_facts"];
-      const settings = startSettings({ ...base, bus, storage, directory, index, path, strictFacts });
+      const isChecked = config["states.check"] !== "off";
+      const settings = startSettings({
+        ...{ ...base, bus, storage, directory, index, path, strictFacts, isChecked },
+      });
       stack.defer(() => settings.stop());
+      await abortable(settings.ready, signal);
       const resolver = createResolver({
         ...{ directory, index, facts: storage.facts, heartbeats: storage.peelHeartbeats, clock, log },
         groups: followNodeGroups(join(path, "nodegroups.yaml"), log),
