@@ -1,5 +1,5 @@
 import { longFunctions } from "./function-length.ts";
-import { roomOf } from "./house.ts";
+import { outermostRoomOf, roomOf } from "./house.ts";
 import { isProduction, parse, readRepository, resolveImport, type Source } from "./source.ts";
 import { approveWalk, countWalk } from "./walk.ts";
 
@@ -27,6 +27,7 @@ const doors = production
   .filter(({ path }) => path.endsWith("/mod.ts"))
   .map((door) => [door.path, parse(door).taken.reduce((sum, { names }) => sum + names.length, 0)] as const)
   .sort(([, one], [, other]) => other - one);
+const root = roomsFrom("internal/master/daemon/");
 const figures = {
   "production files": production.length,
   "production lines": lines(production),
@@ -36,7 +37,10 @@ const figures = {
   "rooms of fleet that agent imports": [...roomsFrom("internal/agent/")].filter((room) =>
     room.startsWith("fleet/"),
   ).length,
-  "rooms that the composition root of a master imports": roomsFrom("internal/master/daemon/").size,
+  "rooms that the composition root of a master imports": root.size,
+  "the same, a room with those inside it once": new Set(
+    [...root].map((room) => outermostRoomOf(`internal/${room}/mod.ts`)),
+  ).size,
   "walk of an approval": countWalk(approveWalk),
 };
 process.stdout.write(`${JSON.stringify(figures, null, 2)}\n`);

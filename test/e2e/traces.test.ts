@@ -274,6 +274,10 @@ test("a reaction, a wave of a rollout, and a run of a schedule are traces of the
   expect(receiver.spans.find(({ name }) => name === "react job")?.attributes).toMatchObject({
     "svc.rule": "ping",
   });
+  expect(receiver.spans.find(({ name }) => name === "rollout wave")?.attributes).toMatchObject({
+    "svc.rollout": expect.stringMatching(/^rol-/),
+    "svc.wave": "1/1",
+  });
 });
 
 test("a client without a token records nothing, and a malformed header begins another trace", async () => {

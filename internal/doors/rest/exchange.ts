@@ -5,6 +5,7 @@ import { newRequestId, requestIdOf } from "../../base/request-id.ts";
 import { type Span, type Tracer, traceparentOf, untraced } from "../../base/trace.ts";
 import type { Call, Route } from "./route.ts";
 import type { Incoming } from "./serve.ts";
+import { isServedMethod } from "./served-method.ts";
 
 /** One request, from its arrival to the record of its answer. */
 export interface Exchange {
@@ -72,7 +73,7 @@ export function endExchange(
   const tookMs = clock.monotonic() - started;
   metrics.httpRequest({
     // A client can send anything as a method, and each would be its own series.
-    method: /^(?:GET|HEAD|POST|DELETE)$/.test(method) ? method : "other",
+    method: isServedMethod(method) || method === "HEAD" ? method : "other",
     route: route ?? "none",
     status,
     seconds: tookMs / 1000,

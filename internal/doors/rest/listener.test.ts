@@ -5,6 +5,8 @@ import { anyDoc } from "../../../test/harness/route-doc.ts";
 import { createHandler } from "./listener.ts";
 import { json, type Route } from "./route.ts";
 
+/** The methods of requests, as metrics count them. */
+const counted: string[] = [];
 const route = (method: "GET" | "POST", path: string, body?: "json"): Route => ({
   method,
   path,
@@ -21,7 +23,7 @@ const { handle } = createHandler({
     { ...route("GET", "/files/:name"), budget: "none" },
   ],
   tokens: [],
-  metrics: { rateLimited: () => {}, httpRequest: () => {} },
+  metrics: { rateLimited: () => {}, httpRequest: ({ method }) => void counted.push(method) },
   clock: manualClock(),
   log: recordingLog(),
 });
@@ -70,6 +72,12 @@ test("another method of a path is 405, also one that no Request can hold", async
     expect([method, (await request(method, "/e")).status]).toEqual([method, 405]);
   }
   expect((await request("TRACE", "/nothing")).status).toBe(404);
+});
+
+test("a request is counted under its method, and under `other` when no route can have that", async () => {
+  counted.length = 0;
+  for (const method of ["GET", "HEAD", "PUT", "DELETE", "PROPFIND"]) await request(method, "/e");
+  expect(counted).toEqual(["GET", "HEAD", "PUT", "DELETE", "other"]);
 });
 
 test("the budget is that of the route: a route without one is served to clients that have spent theirs", async () => {

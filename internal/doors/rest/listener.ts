@@ -15,6 +15,7 @@ import type { BudgetName } from "./limit.ts";
 import { createRateLimits, type LimitedNetwork, type RateLimits } from "./rate-limits.ts";
 import { json, type Route } from "./route.ts";
 import { type Certificate, type Incoming, serveHttps } from "./serve.ts";
+import { isServedMethod } from "./served-method.ts";
 import { type Bearers, type ConsoleSessions, type TokenEntry, tokenFiles } from "./tokens.ts";
 
 const commonHeaders = Object.entries({
@@ -251,11 +252,4 @@ async function withoutBody(response: Response): Promise<Response> {
   const headers = new Headers(response.headers);
   await response.body?.cancel();
   return new Response(null, { status: response.status, headers });
-}
-
-const servedMethods = ["GET", "POST", "PUT", "DELETE"] as const;
-
-/** Some methods cannot be represented by a Request, and no route has them. */
-function isServedMethod(method: string): method is (typeof servedMethods)[number] {
-  return servedMethods.some((each) => each === method);
 }

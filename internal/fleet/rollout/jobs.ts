@@ -93,7 +93,7 @@ async function makeJob(
   const span = tracer.begin("rollout wave", {
     attributes: {
       ...(typeof rollout === "string" ? { "svc.rollout": rollout } : {}),
-      ...(typeof wave === "number" ? { "svc.wave": wave } : {}),
+      ...(typeof wave === "string" ? { "svc.wave": wave } : {}),
     },
   });
   const from = { ...dispatch, ...of, span, source: "rollout" as const };
