@@ -158,6 +158,7 @@ test("branches that are huge, broken or move all the time stop no other one, and
     (text) => text.includes("refs/heads/release/1"),
   );
   expect(shown).toContain("it has more than 100,000 files");
+  expect(await (await fetch(`${master.healthUrl}/metrics`)).text()).toMatch(/^svc_gitfs_refused 3$/m);
   // The last good content of a branch that became too large.
   await becomes("before", "environment=release/1");
   expect((await run("state.apply", "web", "environment=release/large")).code).not.toBe(0);

@@ -3,6 +3,7 @@ import { type BudgetMetrics, countBudgets } from "./budgets.ts";
 import { type BusMetrics, type BusView, countBus } from "./bus.ts";
 import { type CredentialMetrics, type CredentialsView, countCredentials } from "./credentials.ts";
 import { countEnrollments, type EnrollmentMetrics, type EnrollmentsView } from "./enrollments.ts";
+import { type GitView, showGit } from "./git.ts";
 import { countJobs, type JobMetrics, type JobsView } from "./jobs.ts";
 import { type PeelsView, showPeels } from "./peels.ts";
 import { countPolicy, type PolicyMetrics, type PolicyView } from "./policy.ts";
@@ -21,6 +22,7 @@ export interface MasterView
     JobsView,
     RolloutsView,
     BusView,
+    GitView,
     ReactorView {
   /** What is being replaced in the fleet. */
   rotations?(): RotationsView;
@@ -56,6 +58,7 @@ export interface MasterMetrics
 export function createMasterMetrics(view: () => MasterView): MasterMetrics {
   const registry = createRegistry();
   showPeels(registry, view);
+  showGit(registry, view);
   showRotations(registry, () => view().rotations?.());
   countSpans(registry, "svc_spans_total", () => view().spans?.());
   return {

@@ -2,12 +2,12 @@ import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
-import { contend, type Lease, type Tenure } from "../../bus/lease/mod.ts";
+import { contend, type Lease } from "../../bus/lease/mod.ts";
 import { type Bucket, openBlobStore } from "../../bus/storage/mod.ts";
 import { hintSubject } from "../../bus/subjects/subjects.ts";
 import { serveFetch } from "../../doors/peels/mod.ts";
 import type { Budgets, LogLines } from "../../fleet/budget/mod.ts";
-import type { Check, CheckResult } from "../../program/health/mod.ts";
+import type { Check } from "../../program/health/mod.ts";
 import {
   assertSshKeygen,
   type GitSync,
@@ -23,10 +23,11 @@ import {
   followCatalog,
 } from "../../tree/publication/mod.ts";
 import type { Keyring } from "../keys/mod.ts";
-import type { Refusal, Stage } from "./decide.ts";
+import type { Stage } from "./decide.ts";
 import { type FilesInForce, readInForce } from "./in-force.ts";
 import type { GitHooks } from "./publication.ts";
 import { publishStates } from "./publish-states.ts";
+import { createFilesStatus } from "./status.ts";
 
 /** Bytes of state files that a master keeps in memory for requests of peels. */
 const cacheBytes = 256 * 1024 * 1024;
@@ -44,6 +45,8 @@ export interface MasterStateFiles extends FilesInForce {
   check?: Check;
   /** `states` of /readyz. */
   statesCheck: Check;
+  /** How many refs and environments are not published; `undefined` on a master that does not read them now. */
+  refused(): number | undefined;
   lease: Pick<Lease, "name" | "tenure">;
   stop(): Promise<void>;
 }
@@ -101,8 +104,7 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
   });
   const hints = createHints(options);
   const publishing = new Set<Promise<void>>();
-  let git: { sync: GitSync; tenure: Tenure } | undefined;
-  let refusals: readonly Refusal[] = [];
+  const status = createFilesStatus(() => lease);
   const lease = contend({
     bucket: options.leases,
     name: "publisher",
@@ -116,11 +118,7 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
         ...(startGit === undefined
           ? {}
           : {
-              startGit(hooks: GitHooks) {
-                const sync = startGit(hooks, tenure.signal);
-                git = { sync, tenure };
-                return sync;
-              },
+              startGit: (hooks: GitHooks) => status.reads(startGit(hooks, tenure.signal), tenure),
             }),
         onReconnect: bus.onReconnect,
         onForeignHead: catalog.onForeign,
@@ -128,9 +126,7 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
         recall: catalog.recall,
         stages: [options.stage],
         maxEnvironments: options.git.maxEnvironments,
-        onRefusals(now) {
-          refusals = now;
-        },
+        onRefusals: status.refuses,
         onPublished(environments) {
           if (environments.includes("base")) hints.send();
         },
@@ -143,11 +139,11 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
     jitter,
     log,
   });
-  const check: Check = () => gitCheck(lease, { git, refusals });
   return {
     ...readInForce(catalog),
-    ...(startGit === undefined ? {} : { check }),
-    statesCheck: () => checkOfStates(lease, { refusals, statesOf: options.statesOf }),
+    ...(startGit === undefined ? {} : { check: status.gitfs }),
+    statesCheck: () => status.states(options.statesOf),
+    refused: status.refused,
     lease,
     async stop() {
       await lease.stop();
@@ -181,44 +177,6 @@ function gitStarter(
       signal,
     });
   };
-}
-
-/** What this master says of its repositories in /readyz. */
-function gitCheck(
-  { tenure, holder }: Pick<Lease, "tenure" | "holder">,
-  { git, refusals }: { git: { sync: GitSync; tenure: Tenure } | undefined; refusals: readonly Refusal[] },
-): CheckResult {
-  if (tenure === undefined) {
-    return { status: "up", message: `not this master's turn: ${holder?.holder ?? "nobody"} holds it` };
-  }
-  if (git?.tenure !== tenure) return { status: "degraded", message: "no successful sync yet" };
-  if (!git.sync.running) return { status: "down", message: "the syncer ended" };
-  const problem = git.sync.problem() ?? problemOf(refusals);
-  return problem === undefined ? { status: "up" } : { status: "degraded", message: problem };
-}
-
-/** What this master says of the state files that it checked, or of what the master says that checks them. */
-async function checkOfStates(
-  { tenure, holder }: Pick<Lease, "tenure" | "holder">,
-  { refusals, statesOf }: { refusals: readonly Refusal[] } & Pick<MasterStateFilesOptions, "statesOf">,
-): Promise<CheckResult> {
-  if (tenure !== undefined) {
-    const problem = problemOf(refusals, "states");
-    if (problem === undefined) return { status: "up" };
-    return { status: "degraded", message: `${problem}; the last good files stay in force` };
-  }
-  const other = holder?.holder;
-  const said = other === undefined ? undefined : await statesOf(other);
-  return { status: "up", message: said === undefined ? "" : `${other} refused state files: ${said}` };
-}
-
-/** What does not come into force, in one line. */
-function problemOf(refusals: readonly Refusal[], wanted = "gitfs"): string | undefined {
-  const lines = refusals.flatMap(({ environment, stage, reason }) =>
-    stage === wanted ? [`environment ${environment}: ${reason}`] : [],
-  );
-  const shown = lines.slice(0, 3).join("; ");
-  return lines.length > 3 ? `${shown}; and ${lines.length - 3} more, see the log` : shown || undefined;
 }
 
 /** Sends a hint to every peel, spread over a period; a later change starts the period again. */

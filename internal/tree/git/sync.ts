@@ -12,6 +12,8 @@ export interface GitSync {
   states(): readonly RemoteState[];
   /** The problem, in one sentence; `undefined` when every remote was read in time. */
   problem(): string | undefined;
+  /** How many refs have newer content that is not used. */
+  refused(): number;
   /** Whether it is running. */
   readonly running: boolean;
   /** Reads all remotes now. */
@@ -62,6 +64,7 @@ export function startGitSync(options: GitSyncOptions): GitSync {
   return {
     states: () => remotes.map((remote) => remote.state()),
     problem: () => problemOf(remotes),
+    refused: () => remotes.flatMap((remote) => remote.problems()).length,
     get running() {
       return running;
     },

@@ -90,6 +90,7 @@ export const automation = {
         checks: defined({ gitfs: stateFiles.check, states: stateFiles.statesCheck, reactor: reactor?.check }),
         view: {
           rollouts: rollouts.view,
+          gitRefused: stateFiles.refused,
           ...defined({ reactor: reactor?.view }),
           leases: () => Object.fromEntries(leases.map(({ name, tenure }) => [name, tenure !== undefined])),
         },
