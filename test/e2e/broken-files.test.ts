@@ -109,6 +109,8 @@ test("a broken push leaves the last good snapshot in force, and a fix comes into
 
   const status = await svc(bus, "status");
   expect(status.stdout + status.stderr).toContain("motd.sls:4:1: ");
+  const doctor = await svc(bus, "doctor");
+  expect(doctor.stdout + doctor.stderr).toContain("motd.sls:4:1: ");
   await until(async () => (await events()).length === 1);
   expect(await events()).toMatchObject([
     {

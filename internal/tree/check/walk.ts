@@ -61,6 +61,8 @@ class Walking {
   async visit(path: string, isReached: boolean): Promise<void> {
     if (this.seen.has(path)) return;
     this.seen.add(path);
+    // Also when all files are known: there may be many.
+    await this.allowance.turn();
     const judged = await this.tree.judge(path);
     (isReached ? this.problems : this.hints).push(...judged.problems);
     this.hints.push(...judged.hints);
