@@ -157,7 +157,7 @@ describe("what is written", () => {
 
   test("the repositories of state files that masters can read", () => {
     expect(read("out/master.yaml")).toEndWith(
-      "gitfs:\n  remotes:\n    - https://git.example.com/states.git\n",
+      "gitfs:\n  base: master\n  remotes:\n    - https://git.example.com/states.git\n",
     );
     expect(problemsAt(at("host/etc/salt/master.d/b.conf"), 3)[0]).toContain("is not a URL with https");
     expect(problemsAt(at("host/etc/salt/master.d/b.conf"), 5)).toEqual(["nightly runs on the Salt master"]);

@@ -5,7 +5,7 @@ import type { Items } from "./report.ts";
 /** Options that the import reads. */
 const read = new Set([
   ...["file_roots", "pillar_roots", "nodegroups", "reactor", "schedule", "pki_dir", "cachedir", "root_dir"],
-  ...["include", "default_include", "gitfs_remotes", "fileserver_backend", "conf_file"],
+  ...["include", "default_include", "gitfs_remotes", "gitfs_base", "fileserver_backend", "conf_file"],
 ]);
 /** Options of the program itself, such as its ports and logs: they have no meaning for another program. */
 const ownBusiness =
@@ -40,6 +40,9 @@ const next: Readonly<Record<string, string>> = {
   master_job_cache: "Read jobs with svc job show, or with REST",
   event_return: "Send events with a rule that calls a webhook, see docs/reactor.md",
   engines: "Send events with event.send, see docs/reactor.md",
+  gitfs_saltenv_whitelist: "Name branches and tags in gitfs.environments and gitfs.tags",
+  gitfs_saltenv_blacklist: "Name branches and tags in gitfs.environments and gitfs.tags",
+  gitfs_ref_types: "Name branches and tags in gitfs.environments and gitfs.tags",
   gitfs_pubkey: "Set gitfs.ssh_key, see docs/publishing-states.md",
   gitfs_privkey: "Set gitfs.ssh_key, see docs/publishing-states.md",
 };
@@ -96,7 +99,12 @@ export function masterPart(config: MasterConfig, items: Items): string {
     return [];
   });
   if (urls.length === 0) return "";
-  return `# For the configuration of the masters, see docs/publishing-states.md.\n${formatYaml({ gitfs: { remotes: urls } })}`;
+  const base = config.keys.get("gitfs_base")?.value;
+  // Salt takes another branch than svc where none is configured.
+  const [branch = "master"] = base === undefined ? [] : textsOf(base);
+  return `# For the configuration of the masters, see docs/publishing-states.md. Other branches and tags are environments
+# only if gitfs.environments and gitfs.tags name them.
+${formatYaml({ gitfs: { base: branch, remotes: urls } })}`;
 }
 
 /** A URL may contain a password. */
