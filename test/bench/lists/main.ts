@@ -76,12 +76,19 @@ const named: Readonly<Record<string, string>> = {
   ...{ id: peel.replaceAll("_", "."), jid: stored.job, name: "operator-1", seq: "1" },
 };
 const ofRooms: Readonly<Record<string, string>> = {
-  ...{ rollouts: stored.rollout, approvals: stored.approval, "enroll-tokens": stored.joinToken },
+  ...{
+    enrollments: stored.enrollment,
+    rollouts: stored.rollout,
+    approvals: stored.approval,
+    "enroll-tokens": stored.joinToken,
+  },
 };
 const queries: Readonly<Record<string, string>> = {
   "/api/v1/enrollments": "state=all",
   "/api/v1/facts": "show=os,osrelease,host",
   "/api/v1/facts/count": "by=os,osrelease",
+  "/api/v1/audit/stored": "from=1",
+  "/api/v1/fleet/roots": `current=sha256:${"0".repeat(64)}&next=sha256:${"1".repeat(64)}`,
   "/api/v1/peels/:id/settings/explain": "name=app",
   "/api/v1/targets": "target=*",
 };

@@ -53,7 +53,9 @@ export async function storeFleet(
     signer,
     keyOf,
   }: { mac: RecordMac; root: TestOperator; signer: KeyPair; keyOf: (at: number) => KeyPair },
-): Promise<{ peels: string[]; job: string; rollout: string; approval: string; joinToken: string }> {
+): Promise<
+  Record<"enrollment" | "job" | "rollout" | "approval" | "joinToken", string> & { peels: string[] }
+> {
   const open = (name: string) => openBucket(bus, name);
   const numbers = (count: number) => Array.from({ length: count }, (_, at) => at);
   const each = <Made>(count: number, store: (at: number) => Promise<Made>) =>
@@ -65,12 +67,13 @@ export async function storeFleet(
 
   const enrollments = { ...(await open("enrollments")), vouchers: createVouchers(mac) };
   const [facts, compliance] = [await open("facts"), await open("compliance")];
-  await each(sizes.peels, async (at) => {
+  const enrollmentIds = await each(sizes.peels, async (at) => {
+    const id = newId("enr", now - at, random);
     const times = { createdAt: now - at, updatedAt: now - at, credsExpiresAt: now + 90 * day };
     await insertEnrollment(
       enrollments,
       {
-        ...{ id: newId("enr", now - at, random), peelId: peel(at), publicKey: "U", curvePublicKey: "X" },
+        ...{ id, peelId: peel(at), publicKey: "U", curvePublicKey: "X" },
         ...{ ...times, state: "active", address: "192.0.2.7", labels: { env: "prod" } },
       },
       undefined,
@@ -88,6 +91,7 @@ export async function storeFleet(
         failures: failed === 0 ? [] : [{ ...state, file: "nginx.sls", line: 3, comment: "no such package" }],
       }),
     );
+    return id;
   });
 
   const expected = await open("expected");
@@ -195,6 +199,12 @@ export async function storeFleet(
   const last = (ids: readonly string[]) => ids.at(-1) ?? "";
   return {
     peels,
-    ...{ job: last(made), rollout: last(rolloutIds), approval: last(approvalIds), joinToken: last(joinIds) },
+    ...{
+      enrollment: last(enrollmentIds),
+      job: last(made),
+      rollout: last(rolloutIds),
+      approval: last(approvalIds),
+      joinToken: last(joinIds),
+    },
   };
 }
