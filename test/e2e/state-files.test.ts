@@ -212,6 +212,7 @@ test("a holder that was paused and goes on publishes nothing", async () => {
     onForeignHead: () => () => {},
     onKeyChange: () => () => {},
     onPublished: () => {},
+    named: async () => new Set(),
     maxEnvironments: 200,
     clock: systemClock,
     log: records,

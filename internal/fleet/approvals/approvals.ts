@@ -29,6 +29,8 @@ export interface Approvals {
   ): Promise<WaitingRequest>;
   /** Newest first. @throws SvcError `storage` */
   list(): Promise<Approval[]>;
+  /** The files of the tree that requests are about which have not ended. @throws SvcError `storage` */
+  contents(): Promise<Content[]>;
   /** @throws SvcError `not_found`, `storage` */
   find(id: string): Promise<Approval>;
   /**
@@ -56,6 +58,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     takes: (operation) => starters.get(operation) !== undefined,
     park: (passenger, of) => park(deps, passenger, of),
     list: view.all,
+    contents: async () => contentsOf(await view.all(), clock.now()),
     find: async (id) => (await load(deps, id)).approval,
     approve: (id, by, digest) => approve(deps, id, by, digest),
     async deny(id, by, why = "") {
@@ -81,6 +84,15 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       }
     },
   };
+}
+
+/** A request that was started needs its files until what it started names them. */
+function contentsOf(all: readonly Approval[], now: number): Content[] {
+  return all.flatMap((one) => {
+    const state = stateOf(one, now);
+    const isOpen = state === "waiting" || (state === "started" && one.outcome === undefined);
+    return isOpen && one.content !== undefined ? [one.content] : [];
+  });
 }
 
 async function park(

@@ -19,6 +19,8 @@ type Written = Omit<Content, "at" | "master">;
 function gated(
   options: {
     refuses?: SvcError;
+    /** A snapshot that nobody can fetch any more. */
+    gone?: string;
     park?: () => Promise<WaitingRequest>;
     fails?: (entry: Written) => boolean;
   } = {},
@@ -53,6 +55,9 @@ function gated(
     administrators: () => [],
     async resolveFiles({ environment }) {
       return { environment, commit: "local", snapshot: "ab".repeat(32), sources: [] };
+    },
+    async assertPublished({ snapshot }) {
+      if (options.gone === snapshot) throw new SvcError("not_found", "no longer published");
     },
     ...{ audit, recorder, isSafe: (name) => name === "service.restart", clock, log },
   });
@@ -222,6 +227,24 @@ test("a signed request that is sent again does not happen again, unless it makes
   const call = { caller, agreement, requestId: "r-1", log: one.log, clock, gate: one.gate };
   for (let at = 0; at < 2; at++) await invoke(start, {}, { fields }, call);
   expect(one.requested).toHaveLength(2);
+});
+
+test("what others agreed to does not run when its files are no longer published", async () => {
+  const snapshot = "cd".repeat(32);
+  const one = gated({ gone: snapshot });
+  const before = ran;
+  const agreed = (digest: string) => {
+    const content = { environment: "base", commit: "local", snapshot: digest };
+    const agreement: Agreement = {
+      ...{ approval: "apr-1", by: ["ben"], startedAt: 0, idFor: () => "job-1" as const, content },
+    };
+    const call = { caller: ann, agreement, requestId: "r-1", log: one.log, clock, gate: one.gate };
+    return invoke(run, {}, { fields }, call);
+  };
+  await expect(agreed(snapshot)).rejects.toThrow("no longer published");
+  expect(ran).toBe(before);
+  await agreed("ef".repeat(32));
+  expect(ran).toBe(before + 1);
 });
 
 test("an end that the bus does not take is written later", async () => {

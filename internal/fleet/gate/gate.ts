@@ -19,6 +19,8 @@ export interface GateDeps extends ContentDeps {
   approvals(): Pick<Approvals, "takes" | "park"> | undefined;
   /** The files that an environment has now. @throws SvcError `not_found`, `unavailable` */
   resolveFiles(wanted: FilesOfRequest): Promise<Content>;
+  /** @throws SvcError `not_found` for files that are no longer published, `unavailable` */
+  assertPublished(content: Content): Promise<void>;
   /** Names of the operators who have the role `admin` now. */
   administrators(): readonly string[];
   audit: Pick<AuditWriter, "append">;
@@ -68,7 +70,9 @@ async function admit(passenger: Passenger, deps: GateDeps): Promise<Park> {
   });
   if (agreement !== undefined) {
     assertAgreed(agreement, byRoles, peels);
-    if (agreement.content !== undefined) passenger.settle?.(agreement.content);
+    if (agreement.content === undefined) return;
+    await deps.assertPublished(agreement.content);
+    passenger.settle?.(agreement.content);
     return;
   }
   const content = await resolveFiles(passenger, deps);

@@ -1,5 +1,6 @@
 import { rfc3339 } from "../../base/clock.ts";
 import type { CommandKind } from "../../wire/command.ts";
+import type { Content } from "../../wire/content.ts";
 import { checkCursor, findJobs, type JobQuery } from "./find-jobs.ts";
 import {
   catchUp,
@@ -32,6 +33,8 @@ export interface JobController {
   /** Records that this master dispatched the job, so it settles the job first. */
   own(jid: string): void;
   running(): number;
+  /** The files that the jobs which have not ended were accepted for. */
+  contents(): Promise<Content[]>;
   /** When the oldest running job was created, milliseconds since the Unix epoch. */
   oldestRunning(): number | undefined;
   /** Passes on the events of a job, each decoded once for all who follow it here. */
@@ -80,6 +83,10 @@ export function createJobController(deps: JobControllerDeps): JobController {
     },
     follow: received.follow,
     running: () => running.size,
+    async contents() {
+      await watch.caughtUp();
+      return [...running.values()].flatMap(({ job }) => job.content ?? []);
+    },
     oldestRunning() {
       let oldest: number | undefined;
       for (const { job } of running.values()) oldest = Math.min(oldest ?? job.createdAt, job.createdAt);

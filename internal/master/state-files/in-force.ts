@@ -1,6 +1,6 @@
 import { defined } from "../../base/defined.ts";
-import { SvcError } from "../../base/errors.ts";
-import { contentOf, findSnapshot } from "../../tree/files/mod.ts";
+import { attempt, SvcError } from "../../base/errors.ts";
+import { type Catalog, contentOf, findSnapshot } from "../../tree/files/mod.ts";
 import type { CatalogView } from "../../tree/publication/mod.ts";
 import type { Content } from "../../wire/content.ts";
 
@@ -19,9 +19,11 @@ export interface FilesInForce {
    * @throws SvcError `not_found` naming the environment or the commit, `unavailable` before the first publication
    */
   resolve(wanted: { environment: string; commit?: string }): Promise<Content>;
+  /** @throws SvcError `not_found` when peels cannot fetch these files any more, `unavailable` */
+  assertPublished(content: Pick<Content, "environment" | "snapshot">): Promise<void>;
 }
 
-export function readInForce(catalog: Pick<CatalogView, "current" | "latest">): FilesInForce {
+export function readInForce(catalog: Pick<CatalogView, "current" | "reread" | "latest">): FilesInForce {
   let reported: { of: object; states: { base: string; statement: Uint8Array } | undefined } | undefined;
   return {
     async inForce() {
@@ -41,6 +43,14 @@ export function readInForce(catalog: Pick<CatalogView, "current" | "latest">): F
       if (current === undefined) throw new SvcError("unavailable", "no state files are published yet");
       return contentOf(environment, findSnapshot(current.catalog, environment, { commit }));
     },
+    async assertPublished({ environment, snapshot }) {
+      const known = await catalog.current();
+      if (known !== undefined && isPublished(known.catalog, environment, snapshot)) return;
+      // Another master may have published it a moment ago.
+      const current = await catalog.reread();
+      if (current === undefined) throw new SvcError("unavailable", "no state files are published yet");
+      findSnapshot(current.catalog, environment, { snapshot });
+    },
     published() {
       const newest = catalog.latest?.environments.get("base")?.[0];
       if (newest === undefined) return undefined;
@@ -50,3 +60,6 @@ export function readInForce(catalog: Pick<CatalogView, "current" | "latest">): F
     },
   };
 }
+
+const isPublished = (catalog: Catalog, environment: string, snapshot: string): boolean =>
+  attempt(() => findSnapshot(catalog, environment, { snapshot })) !== undefined;

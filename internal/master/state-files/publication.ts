@@ -13,6 +13,7 @@ import {
 } from "../../tree/publication/mod.ts";
 import { bringIntoForce } from "./bring-into-force.ts";
 import { decide, type Refusal, runStages, type Stage } from "./decide.ts";
+import { createHeldSnapshots, type NamedSnapshots } from "./held-snapshots.ts";
 import { readDirectory } from "./read-directory.ts";
 
 const collectMs = 10 * 60_000;
@@ -30,6 +31,8 @@ export interface PublicationOptions {
   startGit?(hooks: GitHooks): GitSync;
   /** What candidates pass before they come into force. */
   stages?: readonly Stage[];
+  /** What requests need that have not ended. */
+  named: NamedSnapshots;
   /** `gitfs.max_environments` */
   maxEnvironments: number;
   /** Called with what does not come into force, whenever that changes. */
@@ -65,6 +68,7 @@ export function createPublication(options: PublicationOptions, notice: () => voi
   const directory = readDirectory(options.statesDir, clock, options.log);
   const compose = createComposer();
   const report = reporter(options);
+  const heldSnapshots = createHeldSnapshots(options.named, clock);
   let git: GitSync | undefined;
   let publisher: Publisher | undefined;
   let isHeadKnown = false;
@@ -95,8 +99,9 @@ export function createPublication(options: PublicationOptions, notice: () => voi
       const refused = await runStages(options.stages ?? [], composed.environments);
       const published = holder.environments();
       const decision = decide(composed, { published, refusals: refused, max: options.maxEnvironments });
+      const held = await heldSnapshots.next(holder.catalog);
       tenure.signal.throwIfAborted();
-      const { changed, refusals } = await bringIntoForce(holder, decision);
+      const { changed, refusals } = await bringIntoForce(holder, decision, held);
       report([...decision.refusals, ...refusals]);
       if (changed.length > 0) options.onPublished(changed);
       if (clock.monotonic() >= collectAt) {

@@ -24,6 +24,7 @@ import {
 } from "../../tree/publication/mod.ts";
 import type { Keyring } from "../keys/mod.ts";
 import type { Stage } from "./decide.ts";
+import type { NamedSnapshots } from "./held-snapshots.ts";
 import { type FilesInForce, readInForce } from "./in-force.ts";
 import type { GitHooks } from "./publication.ts";
 import { publishStates } from "./publish-states.ts";
@@ -79,6 +80,8 @@ export interface MasterStateFilesOptions {
   stage: Stage;
   /** What another master says of its check `states`, while it is not well. */
   statesOf(master: string): Promise<string | undefined>;
+  /** What requests need that have not ended, of all masters. */
+  named: NamedSnapshots;
   /** Where copies of repositories are kept. */
   gitDir: string;
   /** Of this master. */
@@ -125,6 +128,7 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
         onKeyChange: options.keyring.onChange,
         recall: catalog.recall,
         stages: [options.stage],
+        named: options.named,
         maxEnvironments: options.git.maxEnvironments,
         onRefusals: status.refuses,
         onPublished(environments) {

@@ -25,6 +25,8 @@ export interface CatalogView {
    * The current catalog; waits until an announced change is read. `undefined` when nothing is published yet.
    */
   current(): Promise<InForce | undefined>;
+  /** The same, read now: an announcement may have been lost. */
+  reread(): Promise<InForce | undefined>;
   /** The catalog that was read last. */
   readonly latest: Catalog | undefined;
   /** The catalog with this digest, if it is the last one that was served: the store may have lost it. */
@@ -97,10 +99,12 @@ export function followCatalog(options: {
   });
   const forget = bus.onReconnect(start);
   const timer = clock.every(checkAgainMs, start);
+  const current = () => refreshing.then(() => inForce);
   return {
-    async current() {
-      await refreshing;
-      return inForce;
+    current,
+    reread() {
+      start();
+      return current();
     },
     get latest() {
       return inForce?.catalog;

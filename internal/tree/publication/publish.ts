@@ -27,6 +27,8 @@ export interface Publication {
 
 /** A fenced writer of the head: it may publish until a master with a larger token takes over. */
 export interface Publisher {
+  /** What is published now. */
+  readonly catalog: Catalog;
   /** The published environments. */
   environments(): readonly string[];
   /** The origin of an environment's snapshot in force. */
@@ -98,6 +100,9 @@ export async function takeOverHead(deps: PublisherDeps, token: number): Promise<
     published.catalog = next;
   };
   return {
+    get catalog() {
+      return published.catalog;
+    },
     environments: () => [...published.catalog.environments.keys()],
 
     originOf(environment) {

@@ -49,6 +49,7 @@ const gate = createGate({
   roles: { authorize: async () => ({ approvals: 0 }) },
   approvals: () => undefined,
   administrators: () => [],
+  assertPublished: async () => {},
   resolveFiles: () => Promise.reject(new Error("it runs no files")),
   audit,
   recorder,

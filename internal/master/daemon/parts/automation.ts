@@ -8,6 +8,7 @@ import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import { createStateStage, startStateFiles } from "../../state-files/mod.ts";
 import { guardAssets } from "../../storage/mod.ts";
 import { startBinaries } from "../binaries.ts";
+import { namedSnapshots } from "../named-snapshots.ts";
 import type { MasterDeps } from "../options.ts";
 import { startMasterReactor } from "../reactor.ts";
 import { startRollouts } from "../rollouts.ts";
@@ -66,7 +67,12 @@ export const automation = {
         ...{ level: config["states.check"], saltCompat: config["states.salt_compat"] },
         ...{ onRefused: refusals.report, clock },
       });
-      const stateFiles = startStateFiles({ ...stateFilesOptions(need, binaries.cache), stage });
+      const named = () =>
+        namedSnapshots({
+          ...{ approvals: () => gate.later.approvals, rollouts: rollouts.start },
+          ...{ jobs: controller, log },
+        });
+      const stateFiles = startStateFiles({ ...stateFilesOptions(need, binaries.cache), stage, named });
       stack.defer(() => stateFiles.stop());
       gate.later.files = stateFiles;
       // The lease that every fleet has: the one of the reactor has a holder only where there is a reactor.
@@ -118,7 +124,7 @@ function guardOptions(
 function stateFilesOptions(
   { base, connection, decisions, members, peelDoor }: AutomationNeed,
   binaries: Parameters<typeof startStateFiles>[0]["binaries"],
-): Omit<Parameters<typeof startStateFiles>[0], "stage"> {
+): Omit<Parameters<typeof startStateFiles>[0], "stage" | "named"> {
   const { config, env, keyring, name, clock, jitter, log, signal } = base;
   const { budgets, lines } = peelDoor;
   return {

@@ -37,19 +37,23 @@ export const gate = {
       // What starts later. Until then requests that need it are refused.
       const later: {
         /** Requests that wait can be started when the doors are open. */
-        approvals?: Pick<Approvals, "takes" | "park">;
-        files?: Pick<MasterStateFiles, "resolve">;
+        approvals?: Pick<Approvals, "takes" | "park" | "contents">;
+        files?: Pick<MasterStateFiles, "resolve" | "assertPublished">;
       } = {};
       const gate = createGate({
         ...{ roles: roleGate, approvals: () => later.approvals, administrators },
-        async resolveFiles(wanted) {
-          if (later.files !== undefined) return later.files.resolve(wanted);
-          throw new SvcError("unavailable", "this master does not know the state files yet: try again");
-        },
+        resolveFiles: async (wanted) => filesNow(later.files).resolve(wanted),
+        assertPublished: async (content) => filesNow(later.files).assertPublished(content),
         ...{ audit: audit.audit, recorder: audit.recorder, isSafe: hasPlainArgs, clock, log },
       });
       return { gate, roleGate, administrators, later };
     }),
 };
+
+/** @throws SvcError `unavailable` */
+function filesNow<T>(files: T | undefined): T {
+  if (files !== undefined) return files;
+  throw new SvcError("unavailable", "this master does not know the state files yet: try again");
+}
 
 export type Gated = OffersOf<typeof gate>;
