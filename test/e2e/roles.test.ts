@@ -75,7 +75,12 @@ test("an operator sees the roles in force, and one of them in full", async () =>
     {
       name: "web-team",
       built_in: false,
-      jobs: [{ functions: ["test.*"], targets: "N@front", approvals: 0 }],
+      jobs: [
+        {
+          ...{ functions: ["test.*"], targets: "N@front" },
+          ...{ environments: ["base"], commits: "newest", approvals: 0 },
+        },
+      ],
       may: [
         { kind: "enrollments", action: "list", approvals: 0 },
         { kind: "enrollments", action: "approve", approvals: 1 },
@@ -83,7 +88,7 @@ test("an operator sees the roles in force, and one of them in full", async () =>
     },
   ]);
   const table = await svc("roles", "show", "web-team", "--no-color");
-  expect(table.stdout).toMatch(/^MAY +ON +APPROVALS\njobs run test\.\* +N@front +-\n/);
+  expect(table.stdout).toMatch(/^MAY +ON +FILES +APPROVALS\njobs run test\.\* +N@front +newest of base +-\n/);
   const unknown = await svc("roles", "show", "web-tema");
   expect([unknown.exit, unknown.stderr]).toEqual([
     1,

@@ -108,6 +108,7 @@ function peelsOf(bus: Bus, { target = "", targets = [] }: Work): Promise<Resolve
 }
 
 function dispatch(bus: Bus, work: Work): Promise<Dispatched> {
-  const question = { kind: "jobs", action: "run", function: work.function };
-  return requestFrozen(bus, work, question, (frozen) => request(bus, jobOperations.createJob, frozen));
+  return requestFrozen(bus, work, questionOf(work), (frozen) =>
+    request(bus, jobOperations.createJob, frozen),
+  );
 }

@@ -1,5 +1,6 @@
 import { defined } from "../../base/defined.ts";
 import type { JobRequest } from "../../fleet/jobs/mod.ts";
+import { filesOfCall } from "../../host/modules/mod.ts";
 
 /** What is run: a function with its arguments, where, and for how long. */
 export type Work = Pick<
@@ -8,9 +9,9 @@ export type Work = Pick<
 >;
 
 /** The same as a question about roles. */
-export function questionOf({ function: name, target, targets }: Work) {
+export function questionOf({ function: name, args = {}, target, targets }: Work) {
   return {
-    ...{ kind: "jobs", action: "run", function: name },
+    ...{ kind: "jobs", action: "run", function: name, ...filesOfCall(name, args) },
     ...defined({ target, targets }),
   };
 }

@@ -2,6 +2,7 @@ import { defined } from "../../base/defined.ts";
 import { SvcError, toSvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { roleOperations } from "../../fleet/roles/mod.ts";
+import { filesOfCall, readCall } from "../../host/modules/mod.ts";
 import { type Cli, Exit } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { request } from "../request.ts";
@@ -15,6 +16,9 @@ export interface Question {
   function?: string;
   id?: string;
   check?: { function: string };
+  /** Of its state files. */
+  environment?: string;
+  commit?: string;
 }
 
 type Answer = Awaited<ReturnType<(typeof roleOperations.mayDo)["operation"]["run"]>>;
@@ -91,17 +95,9 @@ function explain(answer: Answer): string {
 /** @throws SvcError `usage` */
 function questionOf([first = "", ...rest]: readonly string[]): Question {
   const [second, third, fourth, ...more] = rest;
-  const [target, name] = [second, third];
-  if (first === "run" || first === "rollout") {
-    if (target === undefined || name === undefined || fourth !== undefined) {
-      throw new SvcError(
-        "usage",
-        `svc can ${first} takes a target and a function: svc can ${first} '*' test.ping`,
-      );
-    }
-    return { ...(first === "run" ? job : rollout), target, function: name };
-  }
+  if (first === "run" || first === "rollout") return startOf(first, rest);
   if (first === "upgrade") {
+    const target = second;
     if (target === undefined || third !== undefined) {
       throw new SvcError("usage", "svc can upgrade takes a target: svc can upgrade 'web-*'");
     }
@@ -113,6 +109,18 @@ function questionOf([first = "", ...rest]: readonly string[]): Question {
   const question = { kind: first, action: second };
   if (third === undefined) return question;
   return fourth === undefined ? { ...question, id: third } : { ...question, target: third, function: fourth };
+}
+
+/** @throws SvcError `usage`, `bad_request` for arguments that the function does not have */
+function startOf(kind: "run" | "rollout", [target, name, ...words]: readonly string[]): Question {
+  if (target === undefined || name === undefined) {
+    throw new SvcError(
+      "usage",
+      `svc can ${kind} takes a target and a function: svc can ${kind} '*' test.ping`,
+    );
+  }
+  const args = words.length === 0 ? {} : readCall(name, { words, literal: [] }).args;
+  return { ...(kind === "run" ? job : rollout), target, function: name, ...filesOfCall(name, args) };
 }
 
 const job = { kind: "jobs", action: "run" };

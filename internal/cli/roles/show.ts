@@ -37,7 +37,11 @@ export function formatRoles(roles: readonly Shown[], file: string, style: TableS
 
 /** What roles allow, a row for each right. */
 export function formatRights(roles: readonly Shown[], style: TableStyle): string {
-  return formatTable({ MAY: "prose", ON: "prose", APPROVALS: "word" }, roles.flatMap(rowsOf), style);
+  return formatTable(
+    { MAY: "prose", ON: "prose", FILES: "prose", APPROVALS: "word" },
+    roles.flatMap(rowsOf),
+    style,
+  );
 }
 
 function kindsOf({ jobs, may }: Shown): string[] {
@@ -47,11 +51,12 @@ function kindsOf({ jobs, may }: Shown): string[] {
 function rowsOf({ jobs, may }: Shown): string[][] {
   const needed = (approvals: number) => (approvals === 0 ? "-" : String(approvals));
   return [
-    ...jobs.map(({ functions, targets, approvals }) => [
+    ...jobs.map(({ functions, targets, environments, commits, approvals }) => [
       `jobs run ${functions.join(", ")}`,
       targets,
+      `${commits === "any" ? "any commit" : "newest"} of ${environments.join(", ")}`,
       needed(approvals),
     ]),
-    ...may.map(({ kind, action, approvals }) => [`${kind} ${action}`, "-", needed(approvals)]),
+    ...may.map(({ kind, action, approvals }) => [`${kind} ${action}`, "-", "-", needed(approvals)]),
   ];
 }

@@ -9,14 +9,14 @@ import {
   type RolloutView,
   rolloutOperations,
 } from "../../fleet/rollout/mod.ts";
-import { readCall } from "../../host/modules/mod.ts";
+import { filesOfCall, readCall } from "../../host/modules/mod.ts";
 import { type Cli, readFlag, readListFlag } from "../../program/command-line/mod.ts";
 import { peelCount } from "../job/counts.ts";
 import { requestFrozen } from "../job/frozen.ts";
 import { untilInterrupted } from "../job/interrupt.ts";
 import { withNearestPeel } from "../nobody.ts";
 import { request } from "../request.ts";
-import { sayWhether } from "../roles/may-do.ts";
+import { type Question, sayWhether } from "../roles/may-do.ts";
 import { watchRollout } from "./follow.ts";
 import { formatWaves } from "./format.ts";
 
@@ -77,11 +77,7 @@ export async function launchRollout(
   onPlan?: (peels: readonly string[]) => Promise<void>,
 ): Promise<RolloutView | undefined> {
   const requested = mode === "dry-run" ? { ...wanted, dry_run: true } : wanted;
-  const { check } = requested;
-  const question = {
-    ...{ kind: "rollouts", action: "start", function: requested.function },
-    ...(check === undefined ? {} : { check: { function: check.function } }),
-  };
+  const question = questionOf(requested);
   const send = (frozen: RolloutRequest) => request(bus, rolloutOperations.startRollout, frozen);
   const started =
     mode === "dry-run"
@@ -94,18 +90,7 @@ export async function launchRollout(
   if (id === undefined) {
     await cli.print({ waves, max_failures }, () => formatWaves(waves, cli));
     cli.say(`${size}; nothing was started`);
-    const { target, check } = wanted;
-    const question = {
-      kind: "rollouts",
-      action: "start",
-      function: wanted.function,
-      ...defined({ target }),
-    };
-    await sayWhether(
-      bus,
-      check === undefined ? question : { ...question, check: { function: check.function } },
-      cli,
-    );
+    await sayWhether(bus, { ...question, ...defined({ target: wanted.target }) }, cli);
     await onPlan?.(waves.flatMap((wave) => wave.peels));
     return undefined;
   }
@@ -117,6 +102,16 @@ export async function launchRollout(
   cli.say(`${id}: ${size}`);
   cli.say(formatWaves(waves, { color: false }));
   return untilInterrupted(cli, (signal) => watchRollout(bus, id, cli, signal));
+}
+
+/** What a role must allow for it. */
+function questionOf({ function: name, args = {}, check }: RolloutRequest): Question {
+  const files =
+    filesOfCall(name, args) ?? (check === undefined ? {} : filesOfCall(check.function, check.args ?? {}));
+  return {
+    ...{ kind: "rollouts", action: "start", function: name, ...files },
+    ...(check === undefined ? {} : { check: { function: check.function } }),
+  };
 }
 
 /** `service.status name=nginx` as a call, checked before anything is sent. */

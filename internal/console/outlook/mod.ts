@@ -1,4 +1,4 @@
 export { decide } from "./decide.ts";
 export { DecisionOutlook } from "./decision-outlook.tsx";
-export { useOutlook } from "./outlook.ts";
+export { filesOf, useOutlook } from "./outlook.ts";
 export { OutlookNotes } from "./outlook-notes.tsx";

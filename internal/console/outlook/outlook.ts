@@ -16,6 +16,18 @@ export interface Outlook {
   open?: "pending" | "unknown";
 }
 
+/** Which state files the arguments of a call name, as part of a question: masters ignore it where a call uses none. */
+export function filesOf({
+  saltenv,
+  environment = saltenv,
+  commit,
+}: Readonly<Record<string, unknown>>): Pick<Question, "environment" | "commit"> {
+  return {
+    ...(typeof environment === "string" ? { environment } : {}),
+    ...(typeof commit === "string" ? { commit } : {}),
+  };
+}
+
 /** How a sentence speaks of it. */
 export interface Speech {
   /** `It` */

@@ -1,4 +1,5 @@
 import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { sha256 } from "../../base/sha256.ts";
 import { describeCaller, whoCan } from "../roles/mod.ts";
@@ -25,13 +26,14 @@ export async function stillAgreed(
 const judge = (
   deps: ApprovalsDeps,
   { scope, touched }: Starter,
-  { input, targets }: Approval,
+  { input, targets, isOlder }: Approval,
   roles: readonly string[],
 ) =>
   deps.roleGate.judge(roles, {
     scope,
     input,
     touched: targets === undefined ? touched(input) : { peels: { peels: targets } },
+    ...defined({ isOlder }),
   });
 
 /** @throws SvcError `forbidden` for a caller who may not do the same */

@@ -7,10 +7,10 @@ import type { Content } from "../../wire/content.ts";
 import type { Approvals } from "../approvals/mod.ts";
 import type { AuditWriter, Recorder } from "../audit/mod.ts";
 import type { Ending, Gate, Passenger } from "../operation/mod.ts";
-import { describeCaller, type RoleGate, whoCan } from "../roles/mod.ts";
+import { describeCaller, type FilesOfRequest, filesOf, type RoleGate, whoCan } from "../roles/mod.ts";
 import { assertAgreed, requestedApprovals } from "./agreement.ts";
 import { type ContentDeps, contentOf, endOf, isRecorded, nonceOf, reasonOf } from "./entry.ts";
-import { assertSameFiles, type FilesOfRequest, filesOf } from "./files.ts";
+import { assertSameFiles } from "./files.ts";
 import { createRefusalRecords } from "./refusals.ts";
 
 export interface GateDeps extends ContentDeps {
@@ -60,9 +60,14 @@ export function createGate(deps: GateDeps): Gate {
 async function admit(passenger: Passenger, deps: GateDeps): Promise<Park> {
   const { agreement } = passenger;
   let peels: readonly string[] | undefined;
-  const { approvals: byRoles, rule } = await deps.roles.authorize({
+  const {
+    approvals: byRoles,
+    rule,
+    isOlder,
+  } = await deps.roles.authorize({
     ...passenger,
     ...(agreement?.peels === undefined ? {} : { touched: { peels: { peels: agreement.peels } } }),
+    ...defined({ isOlder: agreement?.isOlder }),
     fix(fixed) {
       peels = fixed;
       passenger.fix?.(fixed);
@@ -82,7 +87,7 @@ async function admit(passenger: Passenger, deps: GateDeps): Promise<Park> {
   const reason = rule ?? "the request asks for it";
   const approvals = deps.approvals();
   if (!approvals?.takes(passenger.operation)) throw cannotWait(passenger, needs, reason, deps);
-  return () => approvals.park(passenger, { needs, rule: reason, ...defined({ peels, content }) });
+  return () => approvals.park(passenger, { needs, rule: reason, ...defined({ peels, content, isOlder }) });
 }
 
 /** What its environment means now: what it starts uses these files. */

@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import { isId } from "../../base/id.ts";
 import type { Bucket } from "../../bus/storage/mod.ts";
 import { functionNamed } from "../../host/modules/mod.ts";
@@ -18,14 +19,17 @@ export function readStoredWork({
       const entry = isId("job", jid) ? await jobs.get(jid) : undefined;
       if (entry === undefined) return undefined;
       const job = decodeJob(entry.value);
-      return { functions: [job.function], peels: job.targets };
+      const environment = job.content?.environment;
+      return { functions: [job.function], peels: job.targets, ...defined({ environment }) };
     },
     async rolloutOf(id) {
       const entry = isId("rol", id) ? await rollouts.get(id) : undefined;
       if (entry === undefined) return undefined;
       const { plan, ...rollout } = decodeRollout(entry.value);
       const check = plan.check === undefined ? [] : [plan.check.function];
-      return { functions: [rollout.function, ...check], peels: await loadTargets(rollouts, id) };
+      const environment = rollout.content?.environment;
+      const functions = [rollout.function, ...check];
+      return { functions, peels: await loadTargets(rollouts, id), ...defined({ environment }) };
     },
   };
 }

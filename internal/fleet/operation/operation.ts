@@ -78,6 +78,8 @@ export interface Agreement {
   peels?: readonly string[];
   /** The files that they agreed to, if it runs files of the tree. */
   content?: Content;
+  /** Whether these were not the newest files of their environment when it was requested. */
+  isOlder?: boolean;
   /** Makes the id of what it starts: it is the same, whichever master does it, however often. */
   idFor(prefix: "job" | "rol"): string;
 }

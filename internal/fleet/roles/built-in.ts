@@ -7,7 +7,7 @@ const all = (kinds: readonly ScopeKind[]): Declared =>
   Object.fromEntries(
     kinds.map((kind) =>
       kind === "jobs"
-        ? [kind, [{ functions: ["*"], targets: "*" }, "cancel"]]
+        ? [kind, [{ functions: ["*"], targets: "*", environments: ["*"], commits: "any" }, "cancel"]]
         : [kind, [...(scopes[kind] as readonly Scope["action"][])]],
     ),
   );

@@ -18,6 +18,12 @@ const book = readRoles(
   door: {enrollments: [list, {do: approve, approvals: 1}]}
   wide-door: {enrollments: [list, approve]}
   empty: {}
+  stater: {jobs: [{functions: [state.apply, test.ping], targets: '*'}]}
+  historian: {jobs: [{functions: [state.apply], targets: '*', commits: any}]}
+  feature: {jobs: [{functions: [state.apply], targets: '*', environments: ['feature/*', base]}]}
+  one-feature: {jobs: [{functions: [state.apply], targets: '*', environments: [feature/1]}]}
+  many: {jobs: [{functions: [state.apply], targets: '*', environments: ['feature/1*']}]}
+  off: {jobs: [{functions: [test.ping], targets: '*', environments: [nowhere], commits: any}]}
 `,
   "roles.yaml",
 );
@@ -57,6 +63,16 @@ test.each<[string[], string, boolean]>([
   [["door"], "viewer", false],
   [["no-role"], "pinger", false],
   [["pinger"], "no-role", true],
+  [["historian"], "stater", false],
+  [["historian", "pinger"], "stater", true],
+  [["stater"], "historian", false],
+  [["feature"], "one-feature", true],
+  [["one-feature"], "feature", false],
+  [["feature"], "many", false],
+  [["stater", "one-feature"], "feature", false],
+  [["operator"], "feature", true],
+  // Of functions that use no state files, environments mean nothing.
+  [["pinger"], "off", true],
 ])("%j and %s: %j", (names, role, expected) => {
   expect(covers(book, names, role)).toBe(expected);
 });
@@ -74,11 +90,18 @@ test("what a covered role allows, the others allow with no more approvals", () =
       fc.constantFrom(...every),
       fc.constantFrom("test.ping", "test.echo", "state.apply"),
       fc.subarray(["web-*", "db-*"]),
-      (has, role, scope, name, targets) => {
+      fc.constantFrom("base", "feature/1", "feature/12"),
+      fc.boolean(),
+      (has, role, scope, name, targets, environment, isOlder) => {
         if (!covers(book, has, role)) return;
         const wanted = {
           scope,
-          work: { ...work, functions: [name], within: (one: string) => targets.includes(one) },
+          work: {
+            ...work,
+            functions: [name],
+            within: (one: string) => targets.includes(one),
+            files: { environment, isOlder },
+          },
         };
         const [own, all] = [decide(book, [role], wanted), decide(book, has, wanted)];
         if (!own.allowed) return;

@@ -1,5 +1,7 @@
+import { matchGlob } from "../../tree/targets/mod.ts";
 import type { Scope } from "../operation/mod.ts";
 import { wordOf } from "./decide.ts";
+import { usesFiles } from "./files-of-work.ts";
 import type { Grant, JobRule, Role, RoleBook } from "./role.ts";
 
 /**
@@ -25,9 +27,24 @@ function isGranted(roles: readonly Role[], { kind, action, approvals }: Grant): 
   return found.allowed && found.approvals <= approvals;
 }
 
-function isRuled(roles: readonly Role[], { functions, targets, approvals }: JobRule): boolean {
+function isRuled(
+  roles: readonly Role[],
+  { functions, targets, environments, commits, approvals }: JobRule,
+): boolean {
   const rules = roles
     .flatMap(({ jobs }) => jobs)
     .filter((one) => (one.targets === "*" || one.targets === targets) && one.approvals <= approvals);
-  return [...functions].every((name) => rules.some((one) => one.functions.has(name)));
+  const allows = (one: JobRule, glob: string) =>
+    (one.commits === "any" || commits === "newest") &&
+    one.environments.some((wider) => includesGlob(wider, glob));
+  return [...functions].every((name) => {
+    const ofFunction = rules.filter((one) => one.functions.has(name));
+    if (!usesFiles(name)) return ofFunction.length > 0;
+    return environments.every((glob) => ofFunction.some((one) => allows(one, glob)));
+  });
+}
+
+/** Whether a glob certainly matches every name that another one matches. */
+function includesGlob(wider: string, glob: string): boolean {
+  return wider === "*" || wider === glob || (!/[*?[]/.test(glob) && matchGlob(wider, glob));
 }

@@ -26,6 +26,16 @@ roles:
     enrollments: [{do: approve, approvals: 3}]
   quick:
     enrollments: [{do: approve, approvals: 1}]
+  deployer:
+    jobs:
+      - {functions: [state.apply, test.ping], targets: '*'}
+    rollouts: [start, resume]
+  tester:
+    jobs:
+      - {functions: [state.*], targets: 'web-*', environments: ['feature/*', 'v[0-9]'], approvals: 1}
+  historian:
+    jobs:
+      - {functions: [state.apply], targets: '*', environments: [base, old], commits: any, approvals: 2}
   brake:
     jobs: [cancel]
     rollouts: [abort, resume]
@@ -52,6 +62,83 @@ const judge = (roles: string, requested: string, ...rest: [] | [{ work: Work }])
   const decision = decide(book, roles === "" ? [] : roles.split(" "), wanted);
   return decision.allowed ? decision.approvals : decision.reason;
 };
+
+describe("state files", () => {
+  const files = (environment: string, isOlder = false, functions = "state.apply"): { work: Work } => ({
+    work: { ...work("start", functions, "web-1", "db-1").work, files: { environment, isOlder } },
+  });
+  const only = (of: { work: Work }): { work: Work } => ({ work: { ...of.work, peels: ["web-1"] } });
+  test.each<[roles: string, requested: string, of: { work: Work }, expected: number | string]>([
+    ["deployer", "jobs run", files("base"), 0],
+    [
+      "deployer",
+      "jobs run",
+      files("evil"),
+      'no rule for state.apply allows the environment evil; "environments: [base, evil]" and "commits: newest" in the rule of role deployer, roles.yaml:20, would allow it',
+    ],
+    [
+      "deployer",
+      "jobs run",
+      files("base", true),
+      'no rule for state.apply allows a commit of base other than the newest; "environments: [base]" and "commits: any" in the rule of role deployer, roles.yaml:20, would allow it',
+    ],
+    [
+      "deployer",
+      "jobs run",
+      files("evil", true),
+      expect.stringContaining('"commits: any" in the rule') as never,
+    ],
+    // Names that YAML would read as something else are quoted.
+    ["deployer", "jobs run", files("it's: *x"), expect.stringContaining("[base, 'it''s: *x']") as never],
+    // What uses no state files has no environment.
+    ["deployer", "jobs run", files("evil", true, "test.ping"), 0],
+    [
+      "deployer",
+      "rollouts start",
+      files("evil", false, "test.ping state.apply"),
+      expect.stringContaining("evil") as never,
+    ],
+    [
+      "deployer",
+      "rollouts resume",
+      { work: { ...files("evil").work, to: "continue" } },
+      expect.stringContaining("evil") as never,
+    ],
+    ["tester", "jobs run", only(files("feature/a/b")), 1],
+    ["tester", "jobs run", only(files("v1")), 1],
+    ["tester", "jobs run", only(files("v10")), expect.stringContaining("environment v10;") as never],
+    [
+      "tester",
+      "jobs run",
+      only(files("base")),
+      expect.stringContaining("[feature/*, 'v[0-9]', base]") as never,
+    ],
+    ["historian", "jobs run", files("old", true), 2],
+    ["historian deployer", "jobs run", files("base"), 0],
+    ["historian deployer", "jobs run", files("base", true), 2],
+    // Rules that only together cover the peels: each must allow the files.
+    [
+      "tester deployer",
+      "jobs run",
+      files("feature/1"),
+      '1 of 2 peels lies outside of the targets for state.apply: db-1; "environments: [base, feature/1]" and "commits: newest" in the rule of role deployer, roles.yaml:20, would allow it',
+    ],
+    ["tester", "jobs run", { work: { ...files("v1").work, peels: [] } }, 0],
+    ["admin", "jobs run", files("anything/at all", true), 0],
+    ["operator", "rollouts start", files("anything", true), 0],
+    ["viewer", "jobs run", files("base"), "no rule allows state.apply"],
+  ])("%s: %s %j", (roles, requested, of, expected) => {
+    expect(judge(roles, requested, of)).toEqual(expected);
+  });
+
+  test("those who have what is lacking are named", () => {
+    const decision = decide(book, ["deployer"], { scope: scope("jobs run"), ...files("old", true) });
+    expect(decision).toMatchObject({
+      lacking: "jobs run state.apply",
+      holders: ["admin", "operator", "historian"],
+    });
+  });
+});
 
 describe("jobs and rollouts", () => {
   test.each<[roles: string, requested: string, of: { work: Work } | undefined, expected: number | string]>([

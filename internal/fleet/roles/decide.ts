@@ -1,5 +1,6 @@
 import { displayPeelId } from "../../base/names/peel-id.ts";
 import { nameOfScope, type Scope } from "../operation/mod.ts";
+import { allowsFiles, type FilesOfWork, linesFor, usesFiles, whyNotFiles } from "./files-of-work.ts";
 import type { Grant, JobRule, Role, RoleBook } from "./role.ts";
 
 /** What a request needs to be allowed. */
@@ -20,6 +21,8 @@ export interface Work {
   functions: readonly string[];
   /** Encoded ids of all its peels. */
   peels: readonly string[];
+  /** The state files that those of its functions run that use any. */
+  files?: FilesOfWork | undefined;
   /** Whether a peel is among those that the expression of a rule means. */
   within(targets: string, peel: string): boolean;
 }
@@ -122,12 +125,17 @@ function callsOf(roles: readonly Role[], work: Work): Judged[] {
   return work.functions.map((name) => callOf(roles, name, work));
 }
 
-function callOf(roles: readonly Role[], name: string, { to, peels, within }: Work): Judged {
-  const rules = roles
+function callOf(roles: readonly Role[], name: string, { to, peels, within, files: given }: Work): Judged {
+  const ofFunction = roles
     .flatMap(({ jobs }) => jobs.filter(({ functions }) => functions.has(name)))
     .sort((a, b) => a.approvals - b.approvals);
   const lacking = `jobs run ${name}`;
-  if (rules.length === 0) return { allowed: false, reason: `no rule allows ${name}`, lacking };
+  if (ofFunction.length === 0) return { allowed: false, reason: `no rule allows ${name}`, lacking };
+  const files = usesFiles(name) ? given : undefined;
+  const rules = files === undefined ? ofFunction : ofFunction.filter((rule) => allowsFiles(rule, files));
+  if (files !== undefined && rules.length === 0) {
+    return { allowed: false, reason: whyNotFiles(name, ofFunction, files), lacking };
+  }
   // The rules are tried from the one with the fewest approvals, so the last one that is needed decides.
   const used = new Set<JobRule>();
   const outside: string[] = [];
@@ -140,7 +148,12 @@ function callOf(roles: readonly Role[], name: string, { to, peels, within }: Wor
     const [first, more] = [outside.slice(0, maxNamed).map(displayPeelId), outside.length - maxNamed];
     const named = `${first.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
     const lie = outside.length === 1 ? "lies" : "lie";
-    const reason = `${outside.length} of ${peels.length} peels ${lie} outside of the targets for ${name}: ${named}`;
+    const other = ofFunction.find(
+      (rule) =>
+        !rules.includes(rule) && outside.every((peel) => rule.targets === "*" || within(rule.targets, peel)),
+    );
+    const lines = files === undefined ? "" : linesFor(other, files);
+    const reason = `${outside.length} of ${peels.length} peels ${lie} outside of the targets for ${name}: ${named}${lines}`;
     return { allowed: false, reason, lacking };
   }
   const counted = used.size === 0 ? rules.slice(0, 1) : [...used];

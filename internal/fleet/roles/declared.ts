@@ -1,12 +1,16 @@
 import type { ScopeKind } from "../operation/mod.ts";
 import { functionsOf } from "./function-pattern.ts";
-import type { Grant, JobRule, Role } from "./role.ts";
+import type { Commits, Grant, JobRule, Role } from "./role.ts";
 
 /** A rule of `jobs` as it is declared. */
 export interface DeclaredJobRule {
   /** Globs of function names, each of which matches one. */
   functions: readonly string[];
   targets: string;
+  /** Globs; `base` alone by default. */
+  environments?: readonly string[];
+  /** `newest` by default. */
+  commits?: Commits;
   approvals?: number;
 }
 
@@ -32,6 +36,8 @@ export function roleOf(
           patterns: item.functions,
           functions: new Set(item.functions.flatMap(functionsOf)),
           targets: item.targets,
+          environments: item.environments ?? ["base"],
+          commits: item.commits ?? "newest",
           approvals: item.approvals ?? 0,
           rule,
         });

@@ -18,6 +18,10 @@ roles:
     jobs:
       - {functions: [test.ping], targets: web-*, approvals: 1}
     rollouts: [start]
+  deployer:
+    jobs:
+      - {functions: ['state.*'], targets: web-*, environments: [base, feature]}
+    rollouts: [start, resume]
   lost:
     jobs:
       - {functions: [test.ping], targets: N@gone}
@@ -43,7 +47,17 @@ function setup() {
     jobOf: async (jid) =>
       jid === "job-1" ? { functions: ["test.ping"], peels: ["web-1", "web-9"] } : undefined,
     rolloutOf: async (id) =>
-      id === "rol-1" ? { functions: ["test.ping", "cmd.run"], peels: ["web-1"] } : undefined,
+      id === "rol-1"
+        ? { functions: ["test.ping", "cmd.run"], peels: ["web-1"] }
+        : id.startsWith("rol-of-")
+          ? { functions: ["state.apply"], peels: ["web-1"], environment: id.slice(7) }
+          : undefined,
+    async isNewest(environment, commit) {
+      if (environment === "nowhere") return true;
+      if (environment !== "base" && environment !== "feature")
+        throw new Error(`never asked for ${environment}`);
+      return commit === "cccccccc";
+    },
   });
   return { gate, resolved };
 }
@@ -125,6 +139,7 @@ test("who has no rule for a function learns nothing about peels", async () => {
     resolve,
     jobOf: none,
     rolloutOf: none,
+    isNewest: async () => true,
   });
   const judged = await gate.judge(["viewer"], ping("G@secret:yes"));
   expect(judged).toEqual({
@@ -162,7 +177,7 @@ test.each<[name: string, passenger: Passenger, message: string]>([
   [
     "a rule whose targets cannot be resolved",
     ping("web-1", "lost"),
-    "1 of 1 peels lies outside of the targets for test.ping: web-1; role lost, roles.yaml:14: target: unknown node group gone; ask",
+    "1 of 1 peels lies outside of the targets for test.ping: web-1; role lost, roles.yaml:18: target: unknown node group gone; ask",
   ],
   [
     "an alias of a function that is not allowed",
@@ -241,6 +256,7 @@ test("who may stop everything needs nothing of the bus", async () => {
     resolve: away,
     jobOf: away,
     rolloutOf: away,
+    isNewest: away,
   });
   const stop = (kind: "jobs" | "rollouts", action: "cancel" | "pause" | "abort", role: string) =>
     gate.authorize({
@@ -260,4 +276,63 @@ test("an unknown function and a fleet that is not read are not refusals", async 
     message: 'unknown function "test.pign" (did you mean test.ping?)',
   });
   expect(await refusedFor(ping("G@os:*", "web-team"))).toMatchObject({ kind: "unavailable" });
+});
+
+const apply = (args: Record<string, unknown>, target = "web-1", check?: object): Passenger =>
+  job({ target, function: "state.apply", args, ...(check === undefined ? {} : { check }) }, ["deployer"]);
+
+test.each<[args: Record<string, unknown>, refused: string | undefined]>([
+  [{}, undefined],
+  [{ environment: "feature" }, undefined],
+  [{ saltenv: "feature" }, undefined],
+  [{ commit: "cccccccc" }, undefined],
+  [{ environment: "evil" }, "allows the environment evil;"],
+  [{ saltenv: "evil" }, "allows the environment evil;"],
+  [{ commit: "aaaaaaaa" }, "allows a commit of base other than the newest;"],
+  [{ environment: "feature", commit: "aaaaaaaa" }, "allows a commit of feature other than the newest;"],
+  // The commits of an environment that may not be run are not even compared.
+  [{ environment: "evil", commit: "aaaaaaaa" }, "allows the environment evil;"],
+])("a role runs the state files that its rules name: %j", async (args, refused) => {
+  if (refused === undefined) {
+    expect(await setup().gate.authorize(apply(args))).toMatchObject({ isOlder: false });
+  } else {
+    expect((await refusedFor(apply(args))).message).toContain(refused);
+    const rollout = { ...apply({}), scope: { kind: "rollouts", action: "start" } } as const;
+    const input = { function: "test.ping", check: { function: "state.apply", args } };
+    expect(await refusedFor({ ...rollout, input })).toMatchObject({ kind: "forbidden" });
+    expect((await refusedFor({ ...rollout, input: { function: "state.apply", args } })).message).toContain(
+      refused,
+    );
+  }
+});
+
+test("a caller who may not run an environment learns nothing about its commits or about peels", async () => {
+  const { gate, resolved } = setup();
+  await expect(gate.authorize(apply({ environment: "evil", commit: "aaaaaaaa" }, "*"))).rejects.toThrow(
+    "evil;",
+  );
+  expect(resolved).toEqual([]);
+});
+
+test("a rollout of another environment is neither resumed nor stopped", async () => {
+  const command = (action: "resume" | "abort", id: string): Passenger => ({
+    ...ping("*", "deployer"),
+    scope: { kind: "rollouts", action },
+    touched: { rollout: id },
+  });
+  const { gate } = setup();
+  expect(await gate.authorize(command("resume", "rol-of-feature"))).toMatchObject({ approvals: 0 });
+  expect((await refusedFor(command("resume", "rol-of-evil"))).message).toContain("environment evil;");
+});
+
+test("what was the newest commit when it was requested may be agreed to later", async () => {
+  const { gate } = setup();
+  const older = apply({ commit: "aaaaaaaa" });
+  expect(await gate.judge(["deployer"], { ...older, isOlder: false })).toMatchObject({ allowed: true });
+  const newest = apply({ commit: "cccccccc" });
+  expect(await gate.judge(["deployer"], { ...newest, isOlder: true })).toMatchObject({ allowed: false });
+  expect(await gate.judge(["admin"], { ...newest, isOlder: true })).toMatchObject({
+    allowed: true,
+    isOlder: true,
+  });
 });

@@ -1,10 +1,12 @@
 import * as v from "valibot";
+import { defined } from "../../base/defined.ts";
 import { attempt, SvcError } from "../../base/errors.ts";
 import { suggestion } from "../../base/nearest.ts";
 import { functionNamed } from "../../host/modules/mod.ts";
 import type { OperatorCaller, Passenger } from "../operation/mod.ts";
 import type { Target } from "../targeting/mod.ts";
 import { type Decision, decide, type Wanted, type Work } from "./decide.ts";
+import { filesOfStarted, startedBy } from "./requested-files.ts";
 import type { RoleBook } from "./role.ts";
 
 /** A stored job or rollout, as far as roles need it. */
@@ -12,6 +14,8 @@ export interface StoredWork {
   functions: readonly string[];
   /** Encoded ids. */
   peels: readonly string[];
+  /** The environment of the state files that it runs, if it runs any. */
+  environment?: string;
 }
 
 export interface RoleGateDeps {
@@ -23,6 +27,13 @@ export interface RoleGateDeps {
   jobOf(jid: string): Promise<StoredWork | undefined>;
   /** @returns `undefined` when there is none with this id */
   rolloutOf(id: string): Promise<StoredWork | undefined>;
+  /**
+   * Whether a commit, or the beginning of one, has the newest files of its environment; also where there is no such
+   * environment. Called only for those who may run files of it.
+   *
+   * @throws SvcError `unavailable`
+   */
+  isNewest(environment: string, commit: string): Promise<boolean>;
   /** Names of the operators who have the role `admin` now. */
   administrators(): readonly string[];
 }
@@ -33,10 +44,15 @@ export type Judgement = Decision & {
   peels?: readonly string[];
   /** The job or rollout does not exist: the decision is whether the caller may know that. */
   isMissing?: true;
+  /** Whether it starts other files than the newest of their environment; absent for what runs no files. */
+  isOlder?: boolean;
 };
 
 /** The question of a request, with everything of the fleet that it depends on. */
-type Question = Pick<Passenger, "scope" | "input" | "touched">;
+type Question = Pick<Passenger, "scope" | "input" | "touched"> & {
+  /** What was judged when the request was made: its files are fixed since. */
+  isOlder?: boolean;
+};
 
 export interface RoleGate {
   /** Decides on a request of these roles without refusing it. @throws SvcError as `authorize`, but not `forbidden` */
@@ -49,7 +65,9 @@ export interface RoleGate {
    * @throws SvcError `forbidden` naming the caller, what is missing and who has it; `bad_request` for an unknown
    *   function or a malformed target; `unavailable` or `storage` when the peels cannot be determined
    */
-  authorize(passenger: Passenger): Promise<{ approvals: number; rule?: string }>;
+  authorize(
+    passenger: Passenger & Pick<Question, "isOlder">,
+  ): Promise<{ approvals: number; rule?: string; isOlder?: boolean }>;
 }
 
 /** The decision step of a master: what the roles of an operator allow. Rules of the reactor have none. */
@@ -70,17 +88,21 @@ export function createRoleGate(deps: RoleGateDeps): RoleGate {
       return { ...decide(book, roles, { scope: showing(question.scope) }), isMissing: true };
     }
     if (wanted === undefined) return decide(book, roles, { scope: question.scope });
-    const { target, ...kind } = wanted;
-    // Without any rule for the functions nobody learns anything about the peels.
-    const nowhere = { ...kind, peels: [], within: () => false };
-    const possible = decide(book, roles, { scope: question.scope, work: nowhere });
+    const { target, commit, ...named } = wanted;
+    const isPossible = (work: Omit<Work, "peels" | "within">) =>
+      decide(book, roles, { scope: question.scope, work: { ...work, peels: [], within: () => false } });
+    // Without any rule for the functions and the environment nobody learns anything about peels or commits.
+    const byName = isPossible(named);
+    if (!byName.allowed) return byName;
+    const kind = { ...named, files: await judgeCommit(deps, question, named.files, commit) };
+    const possible = isPossible(kind);
     if (!possible.allowed) return possible;
     const peels = await deps.resolve(target);
     const work = { ...kind, peels };
     const { covered, problems } = await coveredBy(deps, book, roles, kind);
     const within = (targets: string, peel: string) => covered.get(targets)?.has(peel) ?? false;
     const decision = decide(book, roles, { scope: question.scope, work: { ...work, within } });
-    const starts = work.to === "start" ? { peels } : {};
+    const starts = work.to === "start" ? { peels, ...defined({ isOlder: work.files?.isOlder }) } : {};
     if (!decision.allowed) {
       return { ...decision, reason: [decision.reason, ...problems].join("; "), ...starts };
     }
@@ -98,33 +120,31 @@ export function createRoleGate(deps: RoleGateDeps): RoleGate {
         throw new SvcError("forbidden", refusal(caller, caller.roles, judgement, deps));
       }
       if (judgement.peels !== undefined) passenger.fix?.(judgement.peels);
-      return { approvals: judgement.approvals, rule: judgement.rule };
+      const { approvals, rule, isOlder } = judgement;
+      return { approvals, rule, ...defined({ isOlder }) };
     },
   };
 }
 
-const call = v.object({
-  function: v.string(),
-  check: v.optional(v.object({ function: v.string() })),
-});
 const dryRun = v.object({ dry_run: v.literal(true) });
 const isDryRun = (input: unknown) => v.is(dryRun, input);
 
 /** What a request does, before its peels are known. */
-type WantedWork = Pick<Work, "to" | "functions"> & { target: Target };
+type WantedWork = Pick<Work, "to" | "functions" | "files"> & { target: Target; commit?: string | undefined };
 
 /** What a request does to peels; `undefined` for one that does nothing to any, or where that is unknown. */
 async function wantedOf(
   { jobOf, rolloutOf }: RoleGateDeps,
   { scope, input, touched }: Question,
 ): Promise<WantedWork | "missing" | undefined> {
-  const isRun = scope.kind === "jobs" && scope.action === "run";
-  if (isRun || (scope.kind === "rollouts" && scope.action === "start")) {
-    const parsed = v.safeParse(call, input);
-    if (!("peels" in touched) || !parsed.success) return undefined;
-    const { check } = parsed.output;
-    const names = [parsed.output.function, ...(check === undefined ? [] : [check.function])];
-    return { to: "start", functions: names.map((name) => functionNamed(name).name), target: touched.peels };
+  const started = startedBy({ scope, input });
+  if (started !== undefined) {
+    if (!("peels" in touched)) return undefined;
+    const { check } = started;
+    const names = [started.function, ...(check === undefined ? [] : [check.function])];
+    const functions = names.map((name) => functionNamed(name).name);
+    const { environment, commit } = filesOfStarted(started) ?? {};
+    return { to: "start", functions, target: touched.peels, files: filesIn(environment), commit };
   }
   const isCancel = scope.kind === "jobs" && scope.action === "cancel";
   const isCommand = scope.kind === "rollouts" && ["pause", "resume", "abort"].includes(scope.action);
@@ -139,7 +159,26 @@ async function wantedOf(
   if (stored === undefined) return "missing";
   const to = scope.action === "resume" ? "continue" : "stop";
   // Of these the resolver leaves out those that have left the fleet since, which no role covers.
-  return { to, functions: stored.functions.map(ownName), target: { peels: stored.peels } };
+  const files = filesIn(stored.environment);
+  return { to, functions: stored.functions.map(ownName), target: { peels: stored.peels }, files };
+}
+
+const filesIn = (environment: string | undefined): Work["files"] =>
+  environment === undefined ? undefined : { environment, isOlder: false };
+
+/** Whether the files that a request means are the newest. */
+async function judgeCommit(
+  { isNewest }: Pick<RoleGateDeps, "isNewest">,
+  { isOlder }: Question,
+  files: Work["files"],
+  commit: string | undefined,
+): Promise<Work["files"]> {
+  if (files === undefined) return undefined;
+  const { environment } = files;
+  return {
+    environment,
+    isOlder: isOlder ?? (commit !== undefined && !(await isNewest(environment, commit))),
+  };
 }
 
 /** A stored function may be one of another version. */

@@ -7,7 +7,10 @@ import { mayDo, showRoles } from "./operations.ts";
 import { readRoles } from "./read-roles.ts";
 
 const book = readRoles(
-  "roles: {team: {jobs: [{functions: [test.ping], targets: '*', approvals: 1}], roles: [read]}}",
+  `roles:
+  team: {jobs: [{functions: [test.ping], targets: '*', approvals: 1}], roles: [read]}
+  stater: {jobs: [{functions: [state.*, test.ping], targets: '*'}], rollouts: [start]}
+`,
   "roles.yaml",
 );
 const stored = async () => ({ functions: ["cmd.run"], peels: ["web-1"] });
@@ -17,6 +20,7 @@ const gate = createRoleGate({
   resolve: async () => ["web-1", "web-2"],
   jobOf: async (jid) => (jid === "job-1" ? stored() : undefined),
   rolloutOf: stored,
+  isNewest: async (_, commit) => commit === "c0ffee00",
 });
 let problem: string | undefined;
 const roles = { path: "/data/roles.yaml", current: () => book, problem: () => problem };
@@ -37,7 +41,7 @@ const ping = { kind: "jobs", action: "run", target: "*", function: "test.ping" }
 
 test("each operator may ask about itself", async () => {
   expect(await can(["team"], ping)).toEqual({
-    ...{ allowed: true, rule: "role team, roles.yaml:1", approvals: 1 },
+    ...{ allowed: true, rule: "role team, roles.yaml:2", approvals: 1 },
     ...{ roles: ["team"], peels: 2 },
   });
   expect(await can(["viewer"], ping)).toEqual({
@@ -76,6 +80,19 @@ test.each<[fields: Record<string, unknown>, kind: string, message: string]>([
   });
 });
 
+test.each<[fields: Record<string, unknown>, allowed: boolean]>([
+  [{}, true],
+  [{ environment: "base", commit: "c0ffee00" }, true],
+  [{ environment: "test" }, false],
+  [{ commit: "deadbeef" }, false],
+])("a question names the state files: %j", async (fields, allowed) => {
+  // An argument that the function needs is not needed for the question.
+  const question = { ...ping, function: "state.sls", ...fields };
+  expect(await can(["stater"], question)).toMatchObject({ allowed });
+  const rollout = { ...question, kind: "rollouts", action: "start", function: "test.ping" };
+  expect(await can(["stater"], { ...rollout, check: { function: "state.sls" } })).toMatchObject({ allowed });
+});
+
 test("a job and a rollout are named by their id", async () => {
   expect(await can(["team"], { kind: "jobs", action: "cancel", id: "job-1" })).toMatchObject({
     allowed: false,
@@ -94,7 +111,12 @@ test("the roles are shown as they are written, with what is wrong with the file"
     roles: [
       {
         ...{ name: "team", built_in: false },
-        jobs: [{ functions: ["test.ping"], targets: "*", approvals: 1 }],
+        jobs: [
+          {
+            ...{ functions: ["test.ping"], targets: "*" },
+            ...{ environments: ["base"], commits: "newest", approvals: 1 },
+          },
+        ],
         may: [{ kind: "roles", action: "read", approvals: 0 }],
       },
     ],

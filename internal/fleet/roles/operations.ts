@@ -14,7 +14,7 @@ import {
 import { targetFields, targetOf } from "../targeting/mod.ts";
 import type { RoleGate } from "./gate.ts";
 import { checkRoleNames } from "./known.ts";
-import type { Role, RoleBook } from "./role.ts";
+import { commitChoices, type Role, type RoleBook } from "./role.ts";
 
 /** What the operations on roles need. */
 export interface RoleOperationDeps {
@@ -34,6 +34,14 @@ const shownRole = titled(
         v.object({
           functions: described(v.array(v.string()), "Globs of function names"),
           targets: described(v.string(), "A target expression"),
+          environments: described(
+            v.array(v.string()),
+            "Globs of the environments whose state files it may run",
+          ),
+          commits: described(
+            v.picklist(commitChoices),
+            "Whether only the newest files of an environment, or those of earlier commits too",
+          ),
           approvals: described(integer, "How many others must agree"),
         }),
       ),
@@ -59,7 +67,13 @@ function showRole({ name, builtIn, jobs, grants }: Role): v.InferOutput<typeof s
   return {
     name,
     built_in: builtIn,
-    jobs: jobs.map(({ patterns, targets, approvals }) => ({ functions: [...patterns], targets, approvals })),
+    jobs: jobs.map(({ patterns, targets, environments, commits, approvals }) => ({
+      functions: [...patterns],
+      targets,
+      environments: [...environments],
+      commits,
+      approvals,
+    })),
     may: grants.map(({ kind, action, approvals }) => ({ kind, action, approvals })),
   };
 }
@@ -99,6 +113,10 @@ const question = {
   ...targetFields,
   function: v.optional(described(v.string(), "For `jobs run` and `rollouts start`: the function")),
   check: v.optional(described(v.strictObject({ function: v.string() }), "For `rollouts start`: its check")),
+  environment: v.optional(
+    described(v.string(), "For functions that use state files: their environment; `base` by default"),
+  ),
+  commit: v.optional(described(v.string(), "The commit of it, in hexadecimal; the newest by default")),
   roles: v.optional(
     described(
       v.pipe(
@@ -193,7 +211,10 @@ function questionOf(requested: Question): Pick<Passenger, "scope" | "input" | "t
     if (requested.function === undefined) {
       throw new SvcError("bad_request", `${scope.kind} ${scope.action} needs a target and a function`);
     }
-    return { scope, input: requested, touched: { peels: targetOf(requested) } };
+    const { function: name, check, environment, commit } = requested;
+    const args = defined({ environment, commit });
+    const input = { function: name, args, ...defined({ check: check && { ...check, args } }) };
+    return { scope, input, touched: { peels: targetOf(requested) } };
   }
   const isCancel = scope.kind === "jobs" && scope.action === "cancel";
   if (isCancel || (scope.kind === "rollouts" && commands.includes(scope.action))) {

@@ -97,6 +97,26 @@ test.each<[text: string, problem: string]>([
   [role("jobs: [{functions: [test.ping], targets: ''}]"), "targets: expected 1 to 4096 characters"],
   [role("jobs: [{functions: [test.ping], targets: '*', approvals: many}]"), "approvals: expected a number"],
   [role("jobs: [{functions: [test.ping], target: '*'}]"), '"target" (did you mean targets?)'],
+  [
+    role("jobs: [{functions: [test.ping], targets: '*', environments: []}]"),
+    "3:65: role web: jobs: environments: names no environment: leave it out for base alone",
+  ],
+  [
+    role("jobs: [{functions: [test.ping], targets: '*', environments: ['v[0-9']}]"),
+    '3:66: role web: jobs: environments: "v[0-9" has a [ that nothing closes',
+  ],
+  [
+    role("jobs: [{functions: [test.ping], targets: '*', environments: [refs/heads/a]}]"),
+    "expected the name of an environment, without refs/heads/ or refs/tags/",
+  ],
+  [
+    role("jobs: [{functions: [test.ping], targets: '*', environment: [a]}]"),
+    '"environment" (did you mean environments?)',
+  ],
+  [
+    role("jobs: [{functions: [test.ping], targets: '*', commits: newst}]"),
+    '3:60: role web: jobs: commits: expected one of newest, any, not "newst" (did you mean newest?)',
+  ],
   [`roles:\n  a: &a {}\n  b: !x {}`, "tags are not allowed"],
   ["roles: {", "roles.yaml:1"],
 ])("%j: %s", (text, problem) => {

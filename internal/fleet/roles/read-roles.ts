@@ -16,12 +16,12 @@ import {
 import { roleNameForm } from "../../base/names/names.ts";
 import { suggestion } from "../../base/nearest.ts";
 import { atLine } from "../../base/place.ts";
-import { parseTarget } from "../../tree/targets/mod.ts";
+import { openSetIn, parseTarget } from "../../tree/targets/mod.ts";
 import { type ScopeKind, scopes } from "../operation/mod.ts";
 import { builtIn } from "./built-in.ts";
 import { type DeclaredJobRule, type DeclaredWord, roleOf } from "./declared.ts";
 import { functionsOf } from "./function-pattern.ts";
-import type { Role, RoleBook } from "./role.ts";
+import { commitChoices, type Role, type RoleBook } from "./role.ts";
 
 const maxRoles = 1_000;
 const maxItems = 256;
@@ -140,10 +140,23 @@ function jobRule(): Schema<DeclaredJobRule> {
     text(maxTargetLength),
     refuse((one) => void parseTarget(one, "target")),
   );
+  const environment = v.pipe(text(maxPatternLength), refuse(globProblem));
+  const environments = v.exactOptional(
+    v.pipe(list(environment, maxItems), v.minLength(1, "names no environment: leave it out for base alone")),
+  );
+  const commits = v.exactOptional(oneOf(commitChoices));
   return fields(
-    { functions, targets, approvals },
+    { functions, targets, environments, commits, approvals },
     { missing: (key) => `${key} is required: ${examples[key]}` },
   );
+}
+
+/** As in `gitfs.environments`: a set without its end would match only itself, which nobody means. */
+function globProblem(glob: string): string | undefined {
+  if (glob.startsWith("refs/")) {
+    return "expected the name of an environment, without refs/heads/ or refs/tags/";
+  }
+  return openSetIn(glob) === undefined ? undefined : `${JSON.stringify(glob)} has a [ that nothing closes`;
 }
 
 /** A job is run by a rule that names functions and targets, and not by a word. */

@@ -1,5 +1,9 @@
 import type { ScopeKind } from "../operation/mod.ts";
 
+/** Which commits of an environment a rule of `jobs` allows. */
+export type Commits = (typeof commitChoices)[number];
+export const commitChoices = ["newest", "any"] as const;
+
 /** A rule of `jobs`: these functions on these peels. */
 export interface JobRule {
   /** Globs, as the file has them. */
@@ -8,6 +12,10 @@ export interface JobRule {
   readonly functions: ReadonlySet<string>;
   /** A target expression. */
   readonly targets: string;
+  /** Globs of the environments whose state files it may run, for functions that use any. */
+  readonly environments: readonly string[];
+  /** Whether only the newest files of an environment, or those of earlier commits too. */
+  readonly commits: Commits;
   /** How many others must agree. */
   readonly approvals: number;
   /** Where it is written, for people: `role web-team, roles.yaml:4`. */

@@ -30,16 +30,21 @@ const words: Record<ArgType, string> = {
  * @throws SvcError `bad_request`: `cmd.run: timeout: expected a duration …`
  */
 export function checkArguments(called: ModuleFunction, args: Readonly<Record<string, unknown>>): void {
-  for (const [name, value] of Object.entries(args)) {
-    const problem = argumentProblem(specOf(called, name), value);
-    if (problem !== undefined) throw refusal(called, `${name}: ${problem}`);
-  }
+  checkGiven(called, args);
   for (const [name, spec] of Object.entries(called.args)) {
     if (spec.required !== true || args[name] !== undefined) continue;
     throw refusal(called, `${name}: missing; expected ${expectation(spec)}`);
   }
   const problem = called.refuse?.(args as Readonly<Record<string, Plain>>);
   if (problem !== undefined) throw refusal(called, problem);
+}
+
+/** Checks the type of each argument that a call has. @throws SvcError `bad_request` naming it */
+export function checkGiven(called: ModuleFunction, args: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(args)) {
+    const problem = argumentProblem(specOf(called, name), value);
+    if (problem !== undefined) throw refusal(called, `${name}: ${problem}`);
+  }
 }
 
 /**

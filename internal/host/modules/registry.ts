@@ -1,6 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
 import { suggestion } from "../../base/nearest.ts";
-import { checkArguments } from "./arguments.ts";
+import { checkArguments, checkGiven } from "./arguments.ts";
 import { auditFunctions } from "./audit.ts";
 import { cmdFunctions } from "./cmd.ts";
 import { dnsutilFunctions } from "./dnsutil.ts";
@@ -12,7 +12,7 @@ import { identityFunctions } from "./identity.ts";
 import { pkgFunctions } from "./pkg.ts";
 import { serviceFunctions } from "./service.ts";
 import { settingsFunctions } from "./settings.ts";
-import { stateFunctions } from "./state.ts";
+import { filesProblem, stateFunctions } from "./state.ts";
 import { statusFunctions } from "./status.ts";
 import { sysFunctions } from "./sys.ts";
 import { systemFunctions } from "./system.ts";
@@ -80,8 +80,12 @@ export function checkCall(name: string, args: Readonly<Record<string, unknown>>)
 export function filesOfCall(name: string, args: Readonly<Record<string, unknown>>): FilesOfCall | undefined {
   const found = byName.get(name);
   if (found?.files === undefined) return undefined;
-  checkArguments(found, args);
-  return found.files(args as CallArgs);
+  // Other arguments may be absent: a question about a call names only what matters for it.
+  checkGiven(found, args);
+  const given = args as CallArgs;
+  const problem = filesProblem(given);
+  if (problem !== undefined) throw new SvcError("bad_request", `${found.name}: ${problem}`);
+  return found.files(given);
 }
 
 function quote(text: string): string {

@@ -28,7 +28,7 @@ export const stateFunctions: readonly ModuleFunction[] = [
       ...from,
     },
     files: filesOf,
-    refuse,
+    refuse: filesProblem,
     run: (args, context) => run(context, { ...namesOf(args.mods), ...where(args, context) }),
   }),
   define({
@@ -37,7 +37,7 @@ export const stateFunctions: readonly ModuleFunction[] = [
     doc: "Applies everything that the top file assigns to the peel.",
     args: { test, ...from },
     files: filesOf,
-    refuse,
+    refuse: filesProblem,
     run: (args, context) => run(context, where(args, context)),
   }),
   define({
@@ -49,7 +49,7 @@ export const stateFunctions: readonly ModuleFunction[] = [
     refuse: (args) =>
       args.mods?.length === 0
         ? "mods: expected at least one state; use state.highstate to apply all"
-        : refuse(args),
+        : filesProblem(args),
     run: (args, context) => run(context, { mods: args.mods ?? [], ...where(args, context) }),
   }),
   define({
@@ -64,7 +64,7 @@ export const stateFunctions: readonly ModuleFunction[] = [
     },
     openArgs: "args",
     files: filesOf,
-    refuse,
+    refuse: filesProblem,
     run: (args, context) =>
       run(context, {
         single: { function: args.fun ?? "", name: args.name ?? "", args: args.args ?? {} },
@@ -76,7 +76,7 @@ export const stateFunctions: readonly ModuleFunction[] = [
     doc: "Shows the named states as rendered for this peel, without inspecting the host.",
     args: { mods: required, ...from },
     files: filesOf,
-    refuse,
+    refuse: filesProblem,
     run: (args, context) =>
       service(context).show("states", { mods: args.mods ?? [], ...where(args, context) }, context),
   }),
@@ -85,7 +85,7 @@ export const stateFunctions: readonly ModuleFunction[] = [
     doc: "Shows the states of the highstate as rendered for this peel, in execution order.",
     args: from,
     files: filesOf,
-    refuse,
+    refuse: filesProblem,
     run: (args, context) => service(context).show("states", where(args, context), context),
   }),
   define({
@@ -93,7 +93,7 @@ export const stateFunctions: readonly ModuleFunction[] = [
     doc: "Shows which states the top file assigns to this peel.",
     args: from,
     files: filesOf,
-    refuse,
+    refuse: filesProblem,
     run: (args, context) => service(context).show("top", where(args, context), context),
   }),
 ];
@@ -105,7 +105,8 @@ interface From {
   test?: boolean | undefined;
 }
 
-function refuse({ saltenv, environment, commit }: From): string | undefined {
+/** What is wrong with the arguments that say which files are meant. */
+export function filesProblem({ saltenv, environment, commit }: From): string | undefined {
   if (saltenv !== undefined && environment !== undefined && saltenv !== environment) {
     return "saltenv and environment are aliases: give only one of them";
   }

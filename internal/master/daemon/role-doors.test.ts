@@ -43,6 +43,7 @@ const { authorize } = createRoleGate({
   resolve: async () => ["web-1"],
   jobOf: stored,
   rolloutOf: stored,
+  isNewest: async () => true,
 });
 const gate: Gate = {
   async enter(passenger) {

@@ -21,10 +21,22 @@ export interface FilesInForce {
   resolve(wanted: { environment: string; commit?: string }): Promise<Content>;
   /** @throws SvcError `not_found` when peels cannot fetch these files any more, `unavailable` */
   assertPublished(content: Pick<Content, "environment" | "snapshot">): Promise<void>;
+  /**
+   * Whether a commit, given by its first hexadecimal digits, has the files that its environment has now. Of an
+   * environment that does not exist, every commit does: none of them can be run.
+   *
+   * @throws SvcError `unavailable` before the first publication
+   */
+  isNewest(environment: string, commit: string): Promise<boolean>;
 }
 
 export function readInForce(catalog: Pick<CatalogView, "current" | "reread" | "latest">): FilesInForce {
   let reported: { of: object; states: { base: string; statement: Uint8Array } | undefined } | undefined;
+  const now = async () => {
+    const current = await catalog.current();
+    if (current === undefined) throw new SvcError("unavailable", "no state files are published yet");
+    return current.catalog;
+  };
   return {
     async inForce() {
       const current = await catalog.current();
@@ -39,9 +51,14 @@ export function readInForce(catalog: Pick<CatalogView, "current" | "reread" | "l
       return reported.states;
     },
     async resolve({ environment, commit }) {
-      const current = await catalog.current();
-      if (current === undefined) throw new SvcError("unavailable", "no state files are published yet");
-      return contentOf(environment, findSnapshot(current.catalog, environment, { commit }));
+      return contentOf(environment, findSnapshot(await now(), environment, { commit }));
+    },
+    async isNewest(environment, commit) {
+      const published = await now();
+      const [newest] = published.environments.get(environment) ?? [];
+      if (newest === undefined) return true;
+      const found = attempt(() => findSnapshot(published, environment, { commit }));
+      return found !== undefined && found.snapshot === newest.snapshot;
     },
     async assertPublished({ environment, snapshot }) {
       const known = await catalog.current();

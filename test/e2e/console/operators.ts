@@ -31,9 +31,9 @@ export function operatorsCases(at: () => ConsoleFleet): void {
     await page.until(`document.querySelector("#role-head")?.innerText === "web-team"`);
     await page.until(`document.querySelectorAll("tbody tr").length === 3`);
     expect(await page.evaluate<string[][]>(rowsShown)).toEqual([
-      ["jobs run test.*, service.restart", "web-*", "none"],
-      ["jobs run state.apply", "web-1*", "1"],
-      ["rollouts list, show, start", "", "none"],
+      ["jobs run test.*, service.restart", "web-*", "newest of base", "none"],
+      ["jobs run state.apply", "web-1*", "newest of base", "1"],
+      ["rollouts list, show, start", "", "", "none"],
     ]);
     expect(await inspect("role")).toEqual([]);
     await open("/operators?view=roles&role=nobodys", "Operators");

@@ -29,7 +29,7 @@ const enr = idOf("enr");
 const commit = "c0ffee".repeat(10).slice(0, 40);
 const role = (name: string) => ({
   ...{ name, built_in: false },
-  jobs: [{ functions: [name], targets: name, approvals: 3 }],
+  jobs: [{ functions: [name], targets: name, environments: [name], commits: "any" as const, approvals: 3 }],
   may: [{ kind: name, action: name, approvals: 0 }],
 });
 

@@ -1,7 +1,7 @@
 import { type App, routes } from "../../api/mod.ts";
 import { startAndGo } from "../../calls/mod.ts";
 import { Confirm } from "../../kit/confirm.tsx";
-import { OutlookNotes, useOutlook } from "../../outlook/mod.ts";
+import { filesOf, OutlookNotes, useOutlook } from "../../outlook/mod.ts";
 import type { JobRow, ShownJob } from "./job-rows.ts";
 
 /** Runs a job again, the same way, on those of its peels on which it did not end well. */
@@ -9,7 +9,13 @@ export function AgainDialog(props: { app: App; job: ShownJob; rows: readonly Job
   const { app, job, rows, close } = props;
   const maxNamed = 8;
   const targets = rows.map(({ peelId }) => peelId);
-  const outlook = useOutlook(app, { kind: "jobs", action: "run", function: job.function, targets });
+  const outlook = useOutlook(app, {
+    kind: "jobs",
+    action: "run",
+    function: job.function,
+    targets,
+    ...filesOf(job.args),
+  });
   return (
     <Confirm
       title={`Run ${job.function} again on ${rows.length} ${rows.length === 1 ? "host" : "hosts"}?`}

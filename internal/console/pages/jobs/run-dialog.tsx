@@ -2,7 +2,7 @@ import type { Plain } from "../../../base/msgpack.ts";
 import type { App } from "../../api/mod.ts";
 import { ArgumentList } from "../../calls/mod.ts";
 import { Confirm } from "../../kit/confirm.tsx";
-import { OutlookNotes, useOutlook } from "../../outlook/mod.ts";
+import { filesOf, OutlookNotes, useOutlook } from "../../outlook/mod.ts";
 
 /** Says what a job will do to how many hosts, before it starts. */
 export function RunDialog(props: {
@@ -15,7 +15,13 @@ export function RunDialog(props: {
   close(): void;
 }) {
   const { app, name, args, target, total, act, close } = props;
-  const outlook = useOutlook(app, { kind: "jobs", action: "run", function: name, target });
+  const outlook = useOutlook(app, {
+    kind: "jobs",
+    action: "run",
+    function: name,
+    target,
+    ...filesOf(args),
+  });
   return (
     <Confirm
       title={`Run ${name} on ${total === 1 ? "1 host" : `${total} hosts`}?`}

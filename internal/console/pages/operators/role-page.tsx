@@ -19,6 +19,7 @@ const columns: readonly Column<Rule>[] = [
     ),
   },
   { id: "on", title: "On", show: ({ on }) => on !== undefined && <span class="mono">{on}</span> },
+  { id: "files", title: "State files", show: ({ files }) => files },
   {
     id: "approvals",
     title: "Others who must agree",
@@ -59,7 +60,7 @@ export function RolePage(props: {
         label={`What the role ${name} allows`}
         short
         rows={rulesOf(role)}
-        rowKey={({ may, on, approvals }) => `${may} ${on} ${approvals}`}
+        rowKey={({ may, on, files, approvals }) => `${may} ${on} ${files} ${approvals}`}
         columns={columns}
         empty={<Empty title="It allows nothing" />}
       />

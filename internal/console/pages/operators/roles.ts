@@ -9,15 +9,18 @@ export interface Rule {
   may: string;
   /** A target expression; absent for what is about no peel. */
   on?: string;
+  /** The state files that it may run: `newest of base`; absent for what runs none. */
+  files?: string;
   /** How many others must agree. */
   approvals: number;
 }
 
 /** All that a role allows; actions of a kind that need the same agreement are one line. */
 export function rulesOf({ jobs, may }: ShownRole): Rule[] {
-  const runs = jobs.map(({ functions, targets, approvals }) => ({
+  const runs = jobs.map(({ functions, targets, environments, commits, approvals }) => ({
     may: `jobs run ${functions.join(", ")}`,
     on: targets,
+    files: `${commits === "any" ? "any commit" : "newest"} of ${environments.join(", ")}`,
     approvals,
   }));
   const same = Map.groupBy(may, ({ kind, approvals }) => `${kind} ${approvals}`);

@@ -1,7 +1,7 @@
 import type { App } from "../../api/mod.ts";
 import { ArgumentList } from "../../calls/mod.ts";
 import { Confirm } from "../../kit/confirm.tsx";
-import { OutlookNotes, useOutlook } from "../../outlook/mod.ts";
+import { filesOf, OutlookNotes, useOutlook } from "../../outlook/mod.ts";
 import type { RolloutForm } from "./use-rollout-form.ts";
 
 /** Says what a rollout will do to how many hosts, before it starts. */
@@ -17,6 +17,8 @@ export function StartDialog(props: { app: App; form: RolloutForm; act(): Promise
   const checkName = check.name.value.trim();
   const outlook = useOutlook(app, {
     ...{ kind: "rollouts", action: "start", function: name, target: target.wanted },
+    ...(hasCheck ? filesOf(check.args) : {}),
+    ...filesOf(call.args),
     ...(hasCheck ? { check: { function: checkName } } : {}),
   });
   return (

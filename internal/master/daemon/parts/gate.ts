@@ -30,16 +30,17 @@ export const gate = {
       const { clock, log } = base;
       const administrators = () => operators.registry.administratorsNow(clock.now());
       const rollouts = await openBucket(connection.bus, "rollouts");
-      const roleGate = createRoleGate({
-        ...{ book: roles.roles.current, administrators, resolve: knowledge.resolver.resolve },
-        ...readStoredWork({ jobs: decisions.storage.jobs, rollouts }),
-      });
       // What starts later. Until then requests that need it are refused.
       const later: {
         /** Requests that wait can be started when the doors are open. */
         approvals?: Pick<Approvals, "takes" | "park" | "contents">;
-        files?: Pick<MasterStateFiles, "resolve" | "assertPublished">;
+        files?: Pick<MasterStateFiles, "resolve" | "assertPublished" | "isNewest">;
       } = {};
+      const roleGate = createRoleGate({
+        ...{ book: roles.roles.current, administrators, resolve: knowledge.resolver.resolve },
+        ...readStoredWork({ jobs: decisions.storage.jobs, rollouts }),
+        isNewest: async (environment, commit) => filesNow(later.files).isNewest(environment, commit),
+      });
       const gate = createGate({
         ...{ roles: roleGate, approvals: () => later.approvals, administrators },
         resolveFiles: async (wanted) => filesNow(later.files).resolve(wanted),
