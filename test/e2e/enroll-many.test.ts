@@ -96,7 +96,7 @@ test("a mismatch is left out and counted, unless it is named by its id and force
   const selected = await svc([...match, "--force", "--limit", "1"]);
   expect([selected.exit, selected.stdout]).toEqual([0, "1 approved, 2 left out\n"]);
   expect(selected.stderr).toContain("2 MISMATCH! left out (enr-");
-  expect(selected.stderr).toContain("--force counts for enrollments that are named by their ids");
+  expect(selected.stderr).toContain("--force applies to enrollments that are named by their ids");
   const rest = await svc([...match, "--output", "json"]);
   expect([rest.exit, JSON.parse(rest.stdout)]).toMatchObject([
     0,

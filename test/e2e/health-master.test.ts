@@ -40,7 +40,7 @@ async function readiness(healthUrl = master.healthUrl): Promise<{ code: number }
   return { code: response.status, ...((await response.json()) as Readiness) };
 }
 
-/** The names of the specification; `bus-servers`, `clock`, `decisions`, `enroll-policy`, `operators`, `roles`, `settings`, `site-peels`, `sites` and `storage` are this product's own. */
+/** The names of the specification; `bus-servers`, `clock`, `decisions`, `enroll-policy`, `operators`, `roles`, `settings`, `site-peels`, `sites`, `states` and `storage` are this product's own. */
 const names = [
   ...["bus", "bus-servers", "ca", "clock", "decisions", "enroll-policy", "enroll-server"],
   ...[
@@ -51,6 +51,7 @@ const names = [
     "settings",
     "site-peels",
     "sites",
+    "states",
     "storage",
     "target-service",
   ],

@@ -95,7 +95,7 @@ test("an operator that is valid only through the signature of one that goes is n
     expect.stringMatching(/carl \(viewer, U[A-Z2-7]{55}\).*repeat with --sign-again/),
   ]);
   const self = await as("boss.yaml", "disable", "boss");
-  expect([self.exit, self.stderr]).toEqual([2, expect.stringContaining("boss is who you are")]);
+  expect([self.exit, self.stderr]).toEqual([2, expect.stringContaining("boss is your own name")]);
   const done = await as("anna.yaml", "disable", "boss", "--sign-again", "--output", "json");
   expect(JSON.parse(done.stdout)).toMatchObject({ signed_again: ["carl"], operator: { state: "disabled" } });
   const { stdout } = await svc(["operator", "list", "--config", config, "--output", "json"]);

@@ -20,8 +20,11 @@ export interface Versions {
    *
    * @param wanted another snapshot instead
    */
-  find(environment: string, wanted: WantedSnapshot): Promise<CachedSnapshot>;
+  find(environment: string, wanted: WantedSnapshot): Promise<FoundSnapshot>;
 }
+
+/** A snapshot, and whether the masters said just now that it is the one in force. */
+export type FoundSnapshot = CachedSnapshot & { isInForce?: true };
 
 export function createVersions(cache: Cache, statements: Statements): Versions {
   let last: { digest: string; catalog: Catalog } | undefined;
@@ -32,13 +35,16 @@ export function createVersions(cache: Cache, statements: Statements): Versions {
     });
     return last?.catalog ?? emptyCatalog();
   };
-  const requestMasters = async (environment: string, wanted: WantedSnapshot): Promise<CachedSnapshot> => {
+  const requestMasters = async (environment: string, wanted: WantedSnapshot): Promise<FoundSnapshot> => {
     const statement = statements.accept(await cache.masters().find(environment, wanted));
     if (environment === base && !isNamed(wanted) && statement.base !== undefined) {
-      return { manifest: statement.base, commits: [] };
+      return { manifest: statement.base, commits: [], isInForce: true };
     }
-    const { manifest, origin } = findSnapshot(await catalogOf(statement), environment, wanted);
-    return { manifest, commits: origin.commits.map(({ commit }) => commit) };
+    const catalog = await catalogOf(statement);
+    const { manifest, origin } = findSnapshot(catalog, environment, wanted);
+    const isInForce = catalog.environments.get(environment)?.[0]?.manifest === manifest;
+    const commits = origin.commits.map(({ commit }) => commit);
+    return { manifest, commits, ...(isInForce ? { isInForce } : {}) };
   };
   return {
     async find(environment, wanted) {

@@ -13,16 +13,14 @@ import { join } from "node:path";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { contentsOf } from "../../../test/harness/contents.ts";
 import { observedLog } from "../../../test/harness/peel-connection.ts";
+import { mastersOf } from "../../../test/harness/state-masters.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { systemRandom } from "../../base/id.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 import { sha256Hex } from "../../base/sha256.ts";
-import { encodeFailure } from "../../bus/subjects/envelope.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
-import { encodeCatalog, findSnapshot, type Published } from "../../tree/files/catalog.ts";
-import { encodeManifest, maxBlobBytes } from "../../tree/files/manifest.ts";
+import { maxBlobBytes } from "../../tree/files/manifest.ts";
 import { snapshotOf } from "../../tree/files/snapshot.ts";
-import { signStatement } from "../../tree/files/statement.ts";
 import { openStateFiles } from "./state-files.ts";
 
 let temporary = temporaryDirectory("cache");
@@ -35,85 +33,6 @@ afterEach(() => temporary[Symbol.dispose]());
 
 const command = newKeyPair("user", systemRandom);
 const thief = newKeyPair("user", systemRandom);
-
-/** Masters in memory: what they published, and what a peel asked. */
-function mastersOf() {
-  const blobs = new Map<string, Uint8Array>();
-  const environments = new Map<string, Published[]>();
-  const requested: string[] = [];
-  const masters = {
-    connected: true,
-    version: 100,
-    key: command,
-    /** What they answer as signed. */
-    statement: undefined as Uint8Array | undefined,
-    blobs,
-    requested,
-    /** What they answer with instead of a blob. */
-    spoil: (data: Uint8Array): Uint8Array => data,
-    /** Called before each answer. */
-    before: async () => {},
-    async publish(files: Record<string, string | Uint8Array>, environment = "base", commit?: string) {
-      const contents = contentsOf(files);
-      for (const content of contents.values()) {
-        for await (const piece of content.pieces()) blobs.set(sha256Hex(piece), piece);
-      }
-      const origin = {
-        directory: true,
-        commits: commit === undefined ? [] : [{ remote: "r", ref: "refs/heads/main", commit }],
-      };
-      const manifest = encodeManifest({
-        environment,
-        origin,
-        files: [...contents]
-          .map(([path, { pieces: _, ...content }]) => ({ path, ...content }))
-          .sort((a, b) => (a.path < b.path ? -1 : 1)),
-      });
-      for (const [digest, data] of manifest.blobs) blobs.set(digest, data);
-      const published = { manifest: manifest.digest, snapshot: snapshotOf(contents), origin };
-      environments.set(environment, [published, ...(environments.get(environment) ?? [])]);
-      masters.version++;
-      masters.statement = masters.sign();
-      return manifest.digest;
-    },
-    /** Signs what is published. */
-    sign(base = environments.get("base")?.[0]?.manifest): Uint8Array {
-      const catalog = encodeCatalog({ environments, held: new Map() });
-      blobs.set(sha256Hex(catalog), catalog);
-      const { version } = masters;
-      return signStatement({ version, token: 1, catalog: sha256Hex(catalog), base }, masters.key);
-    },
-    async request(subject: string, data: Uint8Array): Promise<Uint8Array> {
-      expect(subject).toBe("svc.peel.web-1.fetch");
-      await masters.before();
-      const request = decode(data) as {
-        digests?: string[];
-        environment?: string;
-        commit?: string;
-        snapshot?: string;
-      };
-      if (request.digests === undefined) {
-        try {
-          const catalog = { environments, held: new Map() };
-          const { manifest } = findSnapshot(catalog, request.environment ?? "", request);
-          return encode({ manifest, commits: [], statement: masters.statement });
-        } catch (thrown) {
-          return encodeFailure(thrown);
-        }
-      }
-      const found: Uint8Array[] = [];
-      for (const digest of request.digests.slice(0, 5)) {
-        const blob = blobs.get(digest);
-        if (blob === undefined) break;
-        requested.push(digest);
-        found.push(masters.spoil(blob));
-      }
-      if (found.length > 0) return encode({ blobs: found });
-      return encode({ ok: false, error: { code: "not_found", message: "the state file does not exist" } });
-    },
-  };
-  return masters;
-}
 
 function openPeel(masters?: ReturnType<typeof mastersOf>, keys = [command.publicKey]) {
   const clock = manualClock();
@@ -140,7 +59,7 @@ const stored = () =>
 const tree = { "top.sls": "base: {}\n", "web/init.sls": "a: {}\n", "bin/run.sh": "#!/bin/sh\n" };
 
 test("fetches the announced version, stores it for its owner only, and fetches only changes", async () => {
-  const masters = mastersOf();
+  const masters = mastersOf(command);
   const { files, log } = openPeel(masters);
   await masters.publish(tree);
   files.reported(masters.statement);
@@ -166,7 +85,7 @@ test("fetches the announced version, stores it for its owner only, and fetches o
 });
 
 test("works from the cache when the bus is away, also after a restart", async () => {
-  const masters = mastersOf();
+  const masters = mastersOf(command);
   const first = openPeel(masters);
   await masters.publish(tree);
   first.files.reported(masters.statement);
@@ -179,7 +98,7 @@ test("works from the cache when the bus is away, also after a restart", async ()
 });
 
 test("a run asks the masters first, and gets the latest version", async () => {
-  const masters = mastersOf();
+  const masters = mastersOf(command);
   const { files } = openPeel(masters);
   await masters.publish(tree);
   expect(await readAll(await files.open())).toEqual(tree);
@@ -188,7 +107,7 @@ test("a run asks the masters first, and gets the latest version", async () => {
 });
 
 test("a damaged file is fetched again, and never used", async () => {
-  const masters = mastersOf();
+  const masters = mastersOf(command);
   const { files } = openPeel(masters);
   const large = Buffer.alloc(2 * maxBlobBytes + 10, "x");
   await masters.publish({ ...tree, large });
@@ -213,7 +132,7 @@ test("a damaged file is fetched again, and never used", async () => {
 });
 
 test("a manifest or a list that is damaged is fetched again", async () => {
-  const masters = mastersOf();
+  const masters = mastersOf(command);
   const manifest = await masters.publish(tree);
   await openPeel(masters).files.open();
   writeFileSync(pathOf(manifest), "junk");
@@ -225,7 +144,7 @@ test("a manifest or a list that is damaged is fetched again", async () => {
 });
 
 test("killed halfway: the old snapshot stays, and the next start fetches only missing files", async () => {
-  const masters = mastersOf();
+  const masters = mastersOf(command);
   await masters.publish(tree);
   await openPeel(masters).files.open();
   const many = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`f${i}`, `file ${i}`]));
@@ -258,7 +177,7 @@ test("killed halfway: the old snapshot stays, and the next start fetches only mi
 });
 
 test("a disk that takes nothing leaves the old snapshot in force, and it is tried again", async () => {
-  const masters = mastersOf();
+  const masters = mastersOf(command);
   const { files, log, clock } = openPeel(masters);
   await masters.publish(tree);
   await files.open();
@@ -278,7 +197,7 @@ test("a disk that takes nothing leaves the old snapshot in force, and it is trie
 
 describe("a master that lies", () => {
   test("about bytes is not believed", async () => {
-    const masters = mastersOf();
+    const masters = mastersOf(command);
     const { files, log } = openPeel(masters);
     masters.spoil = (data) => Buffer.concat([data, Buffer.from("!")]);
     await masters.publish(tree);
@@ -290,7 +209,7 @@ describe("a master that lies", () => {
   });
 
   test("about a snapshot: junk, and another environment", async () => {
-    const masters = mastersOf();
+    const masters = mastersOf(command);
     const { files } = openPeel(masters);
     const dev = await masters.publish(tree, "dev");
     const junk = Buffer.from("junk");
@@ -320,7 +239,7 @@ describe("a master that lies", () => {
 });
 
 test("environments and commits: fetched when they are asked for, kept for when the bus is away", async () => {
-  const masters = mastersOf();
+  const masters = mastersOf(command);
   const { files } = openPeel(masters);
   const [one, two] = ["1", "2"].map((digit) => digit.repeat(40));
   await masters.publish({ a: "dev" }, "dev");
@@ -345,8 +264,34 @@ test("environments and commits: fetched when they are asked for, kept for when t
   await expect(files.open("base", { commit: "HEAD" })).rejects.toThrow("commit");
 });
 
+test("a job for the files in force makes them those to use without a bus; one for others does not", async () => {
+  const masters = mastersOf(command);
+  const { files } = openPeel(masters);
+  await masters.publish({ a: "one" });
+  const one = await files.open();
+  await masters.publish({ a: "two" });
+  const two = snapshotOf(contentsOf({ a: "two" }));
+  expect(await readAll(await files.open("base", { snapshot: two }))).toEqual({ a: "two" });
+  masters.connected = false;
+  expect(await readAll(await files.open())).toEqual({ a: "two" });
+  masters.connected = true;
+  expect(await readAll(await files.open("base", { snapshot: one.snapshot }))).toEqual({ a: "one" });
+  masters.connected = false;
+  expect(await readAll(await files.open())).toEqual({ a: "two" });
+});
+
+test("a snapshot that nobody publishes any more is refused after a few questions", async () => {
+  const masters = mastersOf(command);
+  const { files, clock } = openPeel(masters);
+  await masters.publish({ a: "one" });
+  const opening = files.open("base", { snapshot: "ab".repeat(32) });
+  await expect(clock.until(opening, 10_000)).rejects.toThrow(
+    "the state files abababababab are no longer published",
+  );
+});
+
 test("old snapshots are removed, with their unshared files", async () => {
-  const masters = mastersOf();
+  const masters = mastersOf(command);
   const { files } = openPeel(masters);
   for (let i = 0; i < 12; i++) {
     await masters.publish({ a: `version ${i}`, same: "same" });
@@ -358,7 +303,7 @@ test("old snapshots are removed, with their unshared files", async () => {
 });
 
 test("the first sync is waited for, for a minute at most, however many wait one after the other", async () => {
-  const masters = mastersOf();
+  const masters = mastersOf(command);
   const { files, clock } = openPeel(masters);
   const { signal } = new AbortController();
   const late = files.waitForFirstSync(signal);
@@ -379,7 +324,7 @@ test("the first sync is waited for, for a minute at most, however many wait one 
 describe("an attacker with access to the bus cannot choose the files in force", () => {
   /** A peel that has the tree of the masters. */
   async function settled() {
-    const masters = mastersOf();
+    const masters = mastersOf(command);
     await masters.publish(tree);
     const peel = openPeel(masters);
     await peel.files.open();
@@ -436,7 +381,7 @@ describe("an attacker with access to the bus cannot choose the files in force", 
   });
 
   test("by replaying an older statement, also after a restart", async () => {
-    const masters = mastersOf();
+    const masters = mastersOf(command);
     await masters.publish(evil);
     const old = masters.statement;
     await masters.publish(tree);
@@ -471,7 +416,7 @@ describe("an attacker with access to the bus cannot choose the files in force", 
 });
 
 test("a new command key begins its own versions, and nothing of the old one counts then", async () => {
-  const masters = mastersOf();
+  const masters = mastersOf(command);
   const { files, log, commandKeys } = openPeel(masters);
   masters.version = 2 ** 50;
   await masters.publish({ a: "old key" });

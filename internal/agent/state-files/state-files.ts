@@ -1,23 +1,20 @@
 import { join } from "node:path";
 import { createBackoff } from "../../base/backoff.ts";
 import { type Clock, sleep, type Timer } from "../../base/clock.ts";
-import { describeError, SvcError, toSvcError } from "../../base/errors.ts";
+import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { isEnvironmentName } from "../../base/names/names.ts";
 import { openBlobFiles, type SnapshotSource, type WantedSnapshot } from "../../tree/files/mod.ts";
-import { shortSnapshot } from "../../wire/content.ts";
 import type { Connection } from "../link/mod.ts";
 import { createStatesClient, type StatesClient } from "./fetch-states.ts";
-import { base, createVersions, isNamed, type Versions } from "./find-version.ts";
-import { type CachedSnapshot, openSnapshotList } from "./state-snapshots.ts";
+import { base, createVersions } from "./find-version.ts";
+import { openPublished } from "./open-published.ts";
+import { openSnapshotList } from "./state-snapshots.ts";
 import { createStatements } from "./statements.ts";
-import { type Cache, openSnapshot, syncSnapshot } from "./sync.ts";
+import { type Cache, syncSnapshot } from "./sync.ts";
 
 /** Specification, "Settings startup wait". */
 const firstSyncMs = 60_000;
-/** Masters read of a publication at once, unless its announcement was lost. */
-const unknownPauseMs = 1_000;
-const unknownAttempts = 3;
 const pauses = { firstMs: 10_000, maxMs: 5 * 60_000 };
 
 /** The state files of a peel: published by the masters, cached on this host. */
@@ -101,11 +98,9 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
       const commit = named?.toLowerCase();
       assertNamed(environment, commit);
       return inTurn(async () => {
-        const wanted = { commit, snapshot };
-        const found = await findPublished(versions, environment, wanted, clock);
-        const { manifest } = await syncIfChanged(cache, environment, found, !isNamed(wanted));
+        const source = await openPublished(cache, versions, environment, { commit, snapshot });
         if (list.current(base) !== undefined) firstSync.resolve();
-        return asWanted(await openSnapshot(cache, manifest), snapshot);
+        return source;
       });
     },
 
@@ -145,33 +140,6 @@ async function orLater(done: Promise<void>, ms: number, clock: Clock, signal: Ab
   late.abort();
 }
 
-/** @throws SvcError `forbidden` when the digest of these files is another one */
-function asWanted(source: SnapshotSource, snapshot: string | undefined): SnapshotSource {
-  if (snapshot === undefined || source.snapshot === snapshot) return source;
-  throw new SvcError("forbidden", `the masters have other state files as ${shortSnapshot(snapshot)}`);
-}
-
-/**
- * Finds a snapshot. A master may accept a job for files that were published a moment ago, and another one that has not
- * read of them yet may get the question of the peel.
- */
-async function findPublished(
-  versions: Versions,
-  environment: string,
-  wanted: WantedSnapshot,
-  clock: Clock,
-): Promise<CachedSnapshot> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await versions.find(environment, wanted);
-    } catch (thrown) {
-      const isUnknown = wanted.snapshot !== undefined && toSvcError(thrown).kind === "not_found";
-      if (!isUnknown || attempt >= unknownAttempts) throw thrown;
-    }
-    await sleep(clock, unknownPauseMs);
-  }
-}
-
 /** Runs one fetch at a time: a later one finds the files of an earlier one in the cache. */
 function createTurns(): <T>(run: () => Promise<T>) => Promise<T> {
   let queue: Promise<unknown> = Promise.resolve();
@@ -189,27 +157,5 @@ function assertNamed(environment: string, commit: string | undefined): void {
   }
   if (commit !== undefined && !/^[0-9a-f]{7,64}$/.test(commit)) {
     throw new SvcError("bad_request", "commit: expected at least 7 hexadecimal digits");
-  }
-}
-
-/** Fetches a snapshot that this host does not have. @returns the one to use: an earlier one when that fails */
-async function syncIfChanged(
-  cache: Cache,
-  environment: string,
-  found: CachedSnapshot,
-  isInForce: boolean,
-): Promise<CachedSnapshot> {
-  const { list, log } = cache;
-  const before = list.current(environment);
-  const isKnown = list.all().some(({ manifest }) => manifest === found.manifest);
-  if (isKnown && (!isInForce || before?.manifest === found.manifest)) return found;
-  try {
-    await syncSnapshot(cache, environment, found, isInForce);
-    return found;
-  } catch (thrown) {
-    if (before === undefined || !isInForce) throw thrown;
-    const reason = describeError(thrown);
-    log.warn("state files not fetched; cached ones are used", { environment, reason });
-    return before;
   }
 }
