@@ -9,6 +9,7 @@ import { clockToleranceMs } from "../../wire/verify-request.ts";
 import { agreedAt, maxWaitingMs } from "./agreement.ts";
 import { orRefusal, type Refusal, refuse } from "./refusal.ts";
 import { readJob, readRollout } from "./signed-body.ts";
+import { checkFiles } from "./signed-files.ts";
 import { type Rules, signerOf } from "./signer.ts";
 
 // A master signs commands, and anyone who steals one can sign any. So a peel may insist on what the operator signed:
@@ -50,6 +51,7 @@ export function judgeDispatch(
       refuse(`${who} signed a request for ${requested.function}, and the command is ${call.function}`);
     }
     if (!isSame(requested.args, call.args)) refuse(`${who} signed other arguments of ${call.function}`);
+    checkFiles(call, requested.snapshot, who);
     const agreed = agreedAt(request, requested.approvals, evidence, rules);
     const { timeoutMs, lastsMs } = requested;
     const until = (agreed ?? request.sentAt) + lastsMs;

@@ -16,6 +16,8 @@ export interface SignedCall {
   /** How many others must agree. */
   approvals: number;
   targets_digest?: Uint8Array | undefined;
+  /** The digest of the state files that it runs. */
+  snapshot?: Uint8Array | undefined;
 }
 
 const call = {
@@ -26,13 +28,15 @@ const call = {
   ),
   timeout: v.optional(v.string()),
 };
-const frozen = {
-  targets_digest: v.optional(
-    v.pipe(
-      v.instance(Uint8Array),
-      v.check((bytes) => bytes.length === 32),
-    ),
+const digest = v.optional(
+  v.pipe(
+    v.instance(Uint8Array),
+    v.check((bytes) => bytes.length === 32),
   ),
+);
+const frozen = {
+  targets_digest: digest,
+  snapshot: digest,
   approvals: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0)), 0),
 };
 const job = v.object({ ...call, ...frozen });
@@ -61,6 +65,9 @@ export function readRollout(body: Uint8Array, step: Evidence["step"], who: strin
   const timeoutMs = timeoutOf(called.timeout);
   // No wave begins after the deadline, and one that began before runs to its end.
   const lastsMs = rolloutDeadline(deadline) + timeoutMs;
-  const { targets_digest, approvals } = requested;
-  return { function: called.function, args: called.args, timeoutMs, lastsMs, targets_digest, approvals };
+  const { targets_digest, snapshot, approvals } = requested;
+  return {
+    ...{ function: called.function, args: called.args },
+    ...{ timeoutMs, lastsMs, targets_digest, snapshot, approvals },
+  };
 }
