@@ -11,7 +11,7 @@ const table = {
   forbidden: { http: 403, bus: "forbidden", exit: 1, level: "info" },
   not_found: { http: 404, bus: "not_found", exit: 1, level: "info" },
   method_not_allowed: { http: 405, bus: "bad_request", exit: 1, level: "info" },
-  conflict: { http: 409, bus: "invalid_transition", exit: 1, level: "info" },
+  conflict: { http: 409, bus: "conflict", exit: 1, level: "info" },
   invalid_transition: { http: 409, bus: "invalid_transition", exit: 1, level: "info" },
   trust_mismatch: { http: 409, bus: "trust_mismatch", exit: 1, level: "warn" },
   too_large: { http: 413, bus: "bad_request", exit: 1, level: "info" },
@@ -39,6 +39,7 @@ interface ErrorMeaning {
 /** Codes of `AdminResponse.error.code` (decisions, section "Bus"). */
 export type AdminErrorCode =
   | "not_found"
+  | "conflict"
   | "invalid_transition"
   | "trust_mismatch"
   | "bad_request"

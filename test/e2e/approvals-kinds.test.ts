@@ -191,6 +191,7 @@ interface Said {
 
 const byCode: Readonly<Record<string, Said["status"]>> = {
   forbidden: "forbidden",
+  conflict: "conflict",
   invalid_transition: "conflict",
 };
 async function send(who: TestOperator, subject: string, fields: Record<string, Plain>): Promise<Answer> {

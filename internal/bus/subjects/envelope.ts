@@ -71,6 +71,7 @@ export function openReply<Schema extends v.GenericSchema>(
 
 const kinds: Record<AdminErrorCode, SvcError["kind"]> = {
   not_found: "not_found",
+  conflict: "conflict",
   invalid_transition: "invalid_transition",
   trust_mismatch: "trust_mismatch",
   bad_request: "bad_request",

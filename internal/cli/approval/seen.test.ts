@@ -42,6 +42,25 @@ test("what was signed is said, and its digest agreed to", () => {
   ]);
 });
 
+test("state files that were signed are said, and no others agreed to", () => {
+  const snapshot = sha256("files");
+  const targets_digest = merkleTree(targets).root;
+  const fields = { function: "state.apply", args: {}, targets_digest, snapshot };
+  const bytes = signRequest(
+    subject,
+    { body: encode(fields), operator: "ann", sentAt: Date.UTC(2026, 0, 1), nonce: systemRandom(16) },
+    key,
+  );
+  const showing = (digest: Uint8Array) => {
+    const content = { environment: "base", commit: "local", snapshot: Buffer.from(digest) };
+    return digestOf({ ...shown, content }, signed(bytes), cli);
+  };
+  expect(showing(snapshot)).toEqual(sha256(bytes));
+  const short = Buffer.from(snapshot).toString("hex").slice(0, 12);
+  expect(said.at(-1)).toContain(`ann signed svc.job.request on 2 peels with state files ${short} at`);
+  expect(() => showing(sha256("other"))).toThrow("ann signed other state files than the master shows");
+});
+
 test("nobody agrees to what was not signed", () => {
   const changed = Buffer.from(envelope);
   const at = changed.indexOf("cmd.run");

@@ -7,6 +7,7 @@ import type { Bus } from "../../bus/connection/mod.ts";
 import { approvalOperations } from "../../fleet/approvals/mod.ts";
 import { merkleTree } from "../../identity/merkle/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
+import { shortSnapshot } from "../../wire/content.ts";
 import { isSignedFor, openRequest } from "../../wire/signed-request.ts";
 import { peelCount } from "../job/counts.ts";
 import { request } from "../request.ts";
@@ -40,7 +41,7 @@ export async function seenDigest(
 
 /** @throws SvcError as `seenDigest` */
 export function digestOf(
-  { asked_by, targets }: Pick<Shown, "asked_by" | "targets">,
+  { asked_by, targets, content }: Pick<Shown, "asked_by" | "targets" | "content">,
   { subject, envelope: text }: NonNullable<Shown["signed"]>,
   { say }: Pick<Cli, "say">,
 ): Uint8Array {
@@ -51,6 +52,7 @@ export function digestOf(
     operator: _,
     request_id: __,
     targets_digest,
+    snapshot,
     ...requested
   } = decode(body) as Record<string, unknown>;
   if (operator !== asked_by || !isSignedFor(subject, signed)) {
@@ -62,6 +64,12 @@ export function digestOf(
       throw other(`${asked_by} signed other peels than the master shows`);
     }
     on = ` on ${peelCount(targets.length)}`;
+  }
+  if (snapshot instanceof Uint8Array) {
+    if (content !== undefined && !Buffer.from(snapshot).equals(content.snapshot)) {
+      throw other(`${asked_by} signed other state files than the master shows`);
+    }
+    on += ` with state files ${shortSnapshot(Buffer.from(snapshot).toString("hex"))}`;
   }
   // Not what the master calls it: the subject is signed.
   say(

@@ -31,6 +31,10 @@ function serve(found: { peelId: string; alive: boolean }[], maxPayload = 1024 * 
         return found;
       },
     },
+    async resolveFiles({ environment, commit = "local" }) {
+      if (environment === "gone") throw new SvcError("not_found", "there is no environment gone");
+      return { environment, commit, snapshot: "ab".repeat(32) };
+    },
   });
   const send = async (request: unknown) => {
     const answer = served.get("svc.target.resolve svc-target-resolvers");
@@ -60,6 +64,32 @@ test("returns the peels that a target selects, and which of them are alive", asy
   });
   expect(await send({ target: "x*", operator, after: "b1" })).toEqual({ ok: true, total: 2, targets: [] });
   expect(requested).toEqual([{ expression: "*" }, { peels: ["a1"] }, { expression: "x*" }]);
+});
+
+test("names the state files of a function that uses some, on the first page", async () => {
+  const { send } = serve([{ peelId: "a1", alive: true }]);
+  const apply = { target: "*", operator, function: "state.apply", args: { mods: ["web"] } };
+  const snapshot = Buffer.from("ab".repeat(32), "hex");
+  expect(await send(apply)).toEqual({
+    ok: true,
+    total: 1,
+    targets: [{ peel_id: "a1", alive: true }],
+    snapshot,
+  });
+  // As in the query of a URL.
+  expect(await send({ ...apply, args: '{"environment": "base"}' })).toMatchObject({ snapshot });
+  for (const other of [{ after: "a0" }, { function: "cmd.run" }, { function: "no.such" }]) {
+    expect(await send({ ...apply, args: {}, ...other })).not.toHaveProperty("snapshot");
+  }
+  const refused = (code: string, message: string) => ({
+    ok: false,
+    error: { code, message: expect.stringContaining(message) },
+  });
+  expect(await send({ ...apply, args: { environment: "gone" } })).toEqual(refused("not_found", "gone"));
+  expect(await send({ ...apply, args: { mod: ["web"] } })).toEqual(refused("bad_request", "mod"));
+  for (const args of ["{", "[]", 5]) {
+    expect(await send({ ...apply, args })).toEqual(refused("bad_request", "args must be an object"));
+  }
 });
 
 test("an answer that is too large is split into several messages", async () => {

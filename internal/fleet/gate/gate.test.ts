@@ -1,7 +1,8 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import * as v from "valibot";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { encode } from "../../base/msgpack.ts";
 import { sha256, sha256Hex } from "../../base/sha256.ts";
@@ -260,6 +261,41 @@ test("an end that the bus does not take is written later", async () => {
     ["done", 1],
   ]);
   one.recorder.stop();
+});
+
+describe("state files", () => {
+  const files = (digest: string) => ({ environment: "base", commit: "local", snapshot: digest.repeat(32) });
+  const bytes = (digest: string) => Buffer.from(digest.repeat(32), "hex");
+  const apply = operation({
+    ...run,
+    input: v.strictObject({ ...run.input.entries, snapshot: v.instance(Uint8Array) }),
+    async run(_, __, { content }) {
+      return { jid: content?.snapshot.slice(0, 2) ?? "", targets: [] };
+    },
+  });
+  const start = (snapshot: string, agreement?: Agreement) => {
+    const { gate, log } = gated();
+    const fields = { target: "*", function: "state.apply", args: {}, snapshot: bytes(snapshot) };
+    return invoke(apply, {}, { fields }, { caller: ann, log, clock, gate, ...defined({ agreement }) });
+  };
+  const agreedTo = (digest: string): Agreement => ({
+    ...{ approval: "apr-1", by: ["ben"], startedAt: 0, idFor: () => "job-1" },
+    content: files(digest),
+  });
+
+  test("are those that were requested, or nothing starts", async () => {
+    expect(await start("ab")).toMatchObject({ jid: "ab" });
+    await expect(start("cd")).rejects.toMatchObject({
+      kind: "conflict",
+      message:
+        "the state files of base are abababababab now, not cdcdcdcdcdcd: nothing was started; ask again",
+    });
+  });
+
+  test("that others agreed to are those that were signed, whatever is published now", async () => {
+    expect(await start("cd", agreedTo("cd"))).toMatchObject({ jid: "cd" });
+    await expect(start("cd", agreedTo("ab"))).rejects.toMatchObject({ kind: "conflict" });
+  });
 });
 
 test("a request that waits for others does not run; that it was kept is recorded before it is", async () => {

@@ -75,9 +75,12 @@ async function admit(passenger: Passenger, deps: GateDeps): Promise<Park> {
   });
   if (agreement !== undefined) {
     assertAgreed(agreement, byRoles, peels);
-    if (agreement.content === undefined) return;
-    await deps.assertPublished(agreement.content);
-    passenger.settle?.(agreement.content);
+    const { content } = agreement;
+    if (content === undefined) return;
+    // What waits is stored apart from what was signed.
+    assertSameFiles(filesOf(passenger) ?? content, content);
+    await deps.assertPublished(content);
+    passenger.settle?.(content);
     return;
   }
   const content = await resolveFiles(passenger, deps);

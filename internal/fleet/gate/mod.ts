@@ -1,2 +1,2 @@
-export { createGate } from "./gate.ts";
+export { createGate, type GateDeps } from "./gate.ts";
 export { hasPlainArgs, readStoredWork } from "./stored-work.ts";

@@ -27,7 +27,7 @@ export const rolloutDoors = {
       },
     },
     bus: { subject: "svc.rollout.start", queue, also: ["upgrades start"] },
-    hints: { svc: { not_found: "see svc peels list", invalid_transition: seeList } },
+    hints: { svc: { not_found: "see svc peels list", conflict: seeList, invalid_transition: seeList } },
   },
   listRollouts: {
     rest: {

@@ -1,4 +1,9 @@
 import * as v from "valibot";
+import { defined } from "../../base/defined.ts";
+import { attempt } from "../../base/errors.ts";
+import { described, plainMap, shownDigest } from "../../base/schema.ts";
+import { type FilesOfCall, filesOfCall } from "../../host/modules/mod.ts";
+import type { Content } from "../../wire/content.ts";
 import { operation } from "../operation/mod.ts";
 import { chosenTarget, targetFields, targetOf } from "./resolve.ts";
 import type { Resolver } from "./resolver.ts";
@@ -7,7 +12,19 @@ const resolved = v.object({ peel_id: v.string(), alive: v.boolean() });
 
 export interface ResolveDeps {
   resolver: Pick<Resolver, "resolveWithLife">;
+  /** The files that an environment has now. @throws SvcError `not_found`, `unavailable` */
+  resolveFiles(wanted: FilesOfCall): Promise<Content>;
 }
+
+/** A map; in the query of a URL, JSON. */
+const args = v.pipe(
+  v.unknown(),
+  v.transform((value) =>
+    typeof value === "string" ? attempt((): unknown => JSON.parse(value), value) : value,
+  ),
+  plainMap,
+  v.description("Arguments of the function, as a JSON object"),
+);
 
 export const resolveTarget = operation({
   name: "targets.resolve",
@@ -18,18 +35,28 @@ export const resolveTarget = operation({
   input: v.strictObject({
     ...targetFields,
     after: v.optional(v.string()),
+    function: v.optional(
+      described(v.string(), "A function; of one that uses state files the answer has `snapshot`"),
+    ),
+    args: v.optional(args),
   }),
   output: v.object({
     /** How many there are on all pages. */
     total: v.optional(v.number(), 0),
     targets: v.array(resolved),
     next: v.exactOptional(v.string()),
+    snapshot: v.exactOptional(
+      shownDigest("Digest of the state files that the function would use now; not with `after`"),
+    ),
   }),
   touches: (input) => ({ peels: targetOf(input) }),
-  async run({ resolver }: ResolveDeps, input, { log, answerBytes = Number.POSITIVE_INFINITY }) {
+  async run({ resolver, resolveFiles }: ResolveDeps, input, { log, answerBytes = Number.POSITIVE_INFINITY }) {
     const found = await resolver.resolveWithLife(chosenTarget(input));
     log.debug("target resolved", { peels: found.length });
     const { after } = input;
+    const files = after === undefined ? filesOfCall(input.function ?? "", input.args ?? {}) : undefined;
+    const content = files === undefined ? undefined : await resolveFiles(files);
+    const snapshot = content === undefined ? undefined : Buffer.from(content.snapshot, "hex");
     const from = after === undefined ? 0 : found.findIndex(({ peelId }) => peelId > after);
     const targets: v.InferOutput<typeof resolved>[] = [];
     let bytes = 0;
@@ -40,6 +67,6 @@ export const resolveTarget = operation({
     }
     const last = targets.at(-1)?.peel_id;
     const isEnd = last === undefined || last === found.at(-1)?.peelId;
-    return { total: found.length, targets, ...(isEnd ? {} : { next: last }) };
+    return { total: found.length, targets, ...(isEnd ? {} : { next: last }), ...defined({ snapshot }) };
   },
 });

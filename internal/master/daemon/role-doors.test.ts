@@ -135,9 +135,7 @@ describe.each([...builtInRoles])("the role %s", (one) => {
     const reply = await served.get(binding.bus.subject)?.(data, binding.bus.subject.replace("*", "x"));
     const { error } = decode(reply ?? new Uint8Array()) as { error: { code: string; message: string } };
     expect(error).toEqual(
-      door.isAllowed()
-        ? { code: "invalid_transition", message: "reached" }
-        : { code: "forbidden", message: refusal },
+      door.isAllowed() ? { code: "conflict", message: "reached" } : { code: "forbidden", message: refusal },
     );
     expect(door.run).toHaveBeenCalledTimes(door.isAllowed() ? 1 : 0);
   });

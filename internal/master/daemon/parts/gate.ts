@@ -1,7 +1,7 @@
 import { SvcError } from "../../../base/errors.ts";
 import { openBucket } from "../../../bus/storage/mod.ts";
 import type { Approvals } from "../../../fleet/approvals/mod.ts";
-import { createGate, hasPlainArgs, readStoredWork } from "../../../fleet/gate/mod.ts";
+import { createGate, type GateDeps, hasPlainArgs, readStoredWork } from "../../../fleet/gate/mod.ts";
 import { createRoleGate } from "../../../fleet/roles/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import type { MasterStateFiles } from "../../state-files/mod.ts";
@@ -41,13 +41,13 @@ export const gate = {
         ...readStoredWork({ jobs: decisions.storage.jobs, rollouts }),
         isNewest: async (environment, commit) => filesNow(later.files).isNewest(environment, commit),
       });
+      const resolveFiles: GateDeps["resolveFiles"] = async (wanted) => filesNow(later.files).resolve(wanted);
       const gate = createGate({
-        ...{ roles: roleGate, approvals: () => later.approvals, administrators },
-        resolveFiles: async (wanted) => filesNow(later.files).resolve(wanted),
+        ...{ roles: roleGate, approvals: () => later.approvals, administrators, resolveFiles },
         assertPublished: async (content) => filesNow(later.files).assertPublished(content),
         ...{ audit: audit.audit, recorder: audit.recorder, isSafe: hasPlainArgs, clock, log },
       });
-      return { gate, roleGate, administrators, later };
+      return { gate, roleGate, administrators, resolveFiles, later };
     }),
 };
 
