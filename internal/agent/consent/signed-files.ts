@@ -4,7 +4,7 @@ import { shortSnapshot } from "../../wire/content.ts";
 import { refuse } from "./refusal.ts";
 
 /**
- * Verifies that a command runs the state files that its operator signed. Without this, whoever holds a master chooses
+ * Verifies that a command runs the state files that its operator signed. Without this, an attacker who controls a master chooses
  * what the name of an environment means, and runs anything under a request for the highstate.
  *
  * @param signed the digest in the signed request
