@@ -14,7 +14,7 @@ const isOpen = true;
 const snapshotBytes = 32;
 
 /** The digest of a snapshot: text in the code and in JSON, bytes in messages and records. */
-const snapshotDigest = {
+export const snapshotDigest = {
   read: v.pipe(
     bytes(snapshotBytes),
     v.transform((found) => Buffer.from(found).toString("hex")),

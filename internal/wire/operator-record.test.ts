@@ -67,6 +67,28 @@ test("the stored bytes are the same map with key and signature at its end", () =
   expect(decodeOperator(stored)).toEqual(signed);
 });
 
+test("what stays released of an operator who is disabled follows that, sorted by environment", () => {
+  const released = { "feature/a": 300, base: 7 };
+  const signed = signOperator({ ...record, disabled: true, released }, root);
+  const map = Buffer.concat([
+    Buffer.from([0x82]),
+    pair("base", Buffer.from([7])),
+    pair("feature/a", Buffer.from([0xcd, 1, 44])),
+  ]);
+  const stored = Buffer.concat([
+    Buffer.from([0x80 | (fields.length + 4)]),
+    ...fields.slice(0, -1),
+    pair("disabled", Buffer.from([0xc3])),
+    pair("released", map),
+    ...fields.slice(-1),
+    pair("key", text(root.publicKey)),
+    pair("signature", Buffer.concat([Buffer.from([0xc4, 64]), signed.signature])),
+  ]);
+  expect(Buffer.from(encodeOperator(signed)).toString("hex")).toBe(stored.toString("hex"));
+  expect(decodeOperator(stored)).toEqual(signed);
+  expect(isSignedOperator(decodeOperator(stored))).toBe(true);
+});
+
 const names = fc.stringMatching(/^[a-z0-9][a-z0-9_-]{0,20}$/);
 const records = fc.record(
   {
@@ -131,6 +153,8 @@ describe("is refused", () => {
     signature: new Uint8Array(64),
   };
   const { v: form, ...withoutForm } = stored;
+  const { version, key, signature, ...withoutEnd } = stored;
+  const end = { version, key, signature };
   test.each<[string, unknown, string]>([
     ["another form", { ...stored, v: 2 }, "v:"],
     ["an unknown field", { ...stored, admin: true }, "malformed"],
@@ -151,6 +175,14 @@ describe("is refused", () => {
     ["a version with a fraction", { ...stored, version: 1.5 }, "version"],
     ["a version beyond the largest", { ...stored, version: 2 ** 31 }, "version"],
     ["disabled: false, which is absent", { ...stored, disabled: false }, "disabled"],
+    ["released of one who is not disabled", { ...withoutEnd, released: { base: 7 }, ...end }, "released"],
+    [
+      "released in another order",
+      { ...withoutEnd, disabled: true, released: { "feature/a": 1, base: 7 }, ...end },
+      "not in canonical form",
+    ],
+    ["a released version of 0", { ...stored, disabled: true, released: { base: 0 } }, "released"],
+    ["the release of no environment", { ...stored, disabled: true, released: { "../a": 1 } }, "released"],
     ["a short signature", { ...stored, signature: new Uint8Array(63) }, "signature"],
     ["a signature that is a text", { ...stored, signature: "a".repeat(64) }, "signature"],
     ["a name with a wildcard", { ...stored, name: "an*" }, "name"],
@@ -158,7 +190,7 @@ describe("is refused", () => {
     ["an empty name", { ...stored, name: "" }, "name"],
     ["a list", [1], "malformed"],
     ["a text", "anna", "malformed"],
-    ["more than a record", { ...stored, created_by: "x".repeat(5_000) }, "bytes"],
+    ["more than a record", { ...stored, created_by: "x".repeat(20_000) }, "bytes"],
   ])("%s", (_, value, reported) => {
     expect(() => decodeOperator(encode(value))).toThrow(reported);
   });

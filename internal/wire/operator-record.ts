@@ -1,13 +1,16 @@
 import * as v from "valibot";
 import { SvcError } from "../base/errors.ts";
-import { operatorNameForm, roleNameForm } from "../base/names/names.ts";
+import { isEnvironmentName, operatorNameForm, roleNameForm } from "../base/names/names.ts";
 import { type RecordOf, record } from "../base/record.ts";
 import { bytes, exactTime, optional } from "../base/record-kinds.ts";
 import { decodePublicKey, type KeyPair, verifySignature } from "../identity/mod.ts";
 
 const greatestVersion = 2 ** 31 - 1;
 const maxRoles = 16;
-const maxBytes = 4_096;
+/** The most that a record takes, in bytes. */
+export const maxOperatorBytes = 16 * 1024;
+/** Environments in one record. */
+const maxReleased = 256;
 
 /** Whether a text can be the name of an operator. */
 export const isOperatorName = (text: string): boolean => operatorNameForm.test(text);
@@ -19,6 +22,8 @@ export const operatorNameField = v.pipe(
     "must be a name of 1 to 63 characters: lower-case letters, digits, dots, - and _",
   ),
 );
+/** The version of something that is signed again with each change. */
+export const recordVersion = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(greatestVersion));
 const rolesField = v.pipe(
   v.array(v.pipe(v.string(), v.regex(roleNameForm, "must be the name of a role"))),
   v.minLength(1, "must name a role"),
@@ -26,6 +31,23 @@ const rolesField = v.pipe(
   v.check((roles) => new Set(roles).size === roles.length, "must name each role once"),
   v.readonly(),
 );
+
+/** Versions by environment, sorted by name: there is one spelling. */
+const versions = {
+  read: v.pipe(
+    v.record(
+      v.pipe(v.string(), v.check(isEnvironmentName, "must be the name of an environment")),
+      recordVersion,
+    ),
+    v.check(
+      (found) => Object.keys(found).length <= maxReleased,
+      `must have at most ${maxReleased} environments`,
+    ),
+    v.transform((found): Readonly<Record<string, number>> => found),
+  ),
+  write: (found: Readonly<Record<string, number>>) =>
+    Object.fromEntries(Object.entries(found).toSorted(([one], [other]) => (one < other ? -1 : 1))),
+};
 
 const key = v.pipe(
   v.string(),
@@ -43,8 +65,13 @@ const fields = {
   createdBy: ["created_by", operatorNameField],
   expiresAt: ["expires_at", optional(exactTime)],
   disabled: optional(v.literal(true)),
+  /**
+   * Of an operator who is disabled: up to which version of each environment what it released stays released. Without
+   * it nothing does.
+   */
+  released: optional(versions),
   /** Rises with each change. */
-  version: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(greatestVersion)),
+  version: recordVersion,
 } as const;
 const signedFields = {
   ...fields,
@@ -63,7 +90,7 @@ const malformed = (problem: string) =>
 const content = record("operator", fields, { version: 1 });
 const signed = record("operator", signedFields, {
   version: 1,
-  limits: { bytes: maxBytes, elements: 128 },
+  limits: { bytes: maxOperatorBytes, elements: 128 + 2 * maxReleased },
   malformed: (field, problem) => malformed(`${field}: ${problem}`),
 });
 
@@ -101,5 +128,8 @@ export const encodeOperator = signed.encode;
 export function decodeOperator(bytes: Uint8Array): SignedOperatorRecord {
   const record = signed.decode(bytes);
   if (!Buffer.from(encodeOperator(record)).equals(bytes)) throw malformed("it is not in canonical form");
+  if (record.released !== undefined && record.disabled !== true) {
+    throw malformed("released: belongs to an operator who is disabled");
+  }
   return record;
 }

@@ -8,6 +8,7 @@ import { readClaims } from "../../identity/mod.ts";
 import {
   decodeOperator,
   encodeOperator,
+  maxOperatorBytes,
   operatorNameField,
   type SignedOperatorRecord,
 } from "../../wire/operator-record.ts";
@@ -236,7 +237,7 @@ function isOfOperator(jwt: string): boolean {
 }
 
 const record = described(
-  v.pipe(v.string(), v.maxLength(8_192), v.minLength(1)),
+  v.pipe(v.string(), v.maxLength(2 * maxOperatorBytes), v.minLength(1)),
   "The signed record, base64 of its MessagePack",
 );
 const signedInput = v.strictObject({ name, record });
