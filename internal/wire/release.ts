@@ -77,7 +77,7 @@ function decoded(bytes: Uint8Array): SignedRelease {
     return signed.decode(bytes);
   } catch (cause) {
     if (cause instanceof SvcError && cause.kind === "unauthorized") throw cause;
-    throw new SvcError("unauthorized", "the release is malformed: it is no MessagePack map", { cause });
+    throw new SvcError("unauthorized", "the release is malformed: it must be a MessagePack map", { cause });
   }
 }
 

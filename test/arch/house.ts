@@ -186,6 +186,7 @@ export const house: readonly Wing[] = [
       room("fleet/sessions", 9, "sessions of the console: signed in, judged, ended on every master"),
       room("fleet/expected", 12, "hosts that are known before they come: added, listed, admitted once"),
       room("fleet/policy", 12, "the enrollment policy: rules, programs and webhooks that decide about hosts"),
+      room("fleet/releases", 10, "releases of state files: signed by operators, judged, stored, followed"),
       room("fleet/decisions", 10, "decisions outside the bus: log, comparison, restoration"),
       room("fleet/settings", 9, "settings: sealed, stored and explained for each peel"),
       room("fleet/jobs/records", 7, "the record of a job, its MAC, and what became of each target"),

@@ -134,6 +134,7 @@ export const inputs: Readonly<Record<string, [fields: Fields, wrong: Fields]>> =
     { status: "fine", limit: 0, cursor: "-" },
   ],
   "states.show": [{ id: "web-1", stale: "2h" }, {}],
+  "states.release": [{ release: Buffer.from("x") }, { release: "x" }],
   "events.list": [
     { tag: "svc/job/**", limit: 3 },
     { tag: "a//b", since: "soon", after: "x", limit: 0 },

@@ -47,6 +47,8 @@ interface Asset {
  * others overwrite the record, so that an operator can restore it.
  */
 const enrollmentHistory = 16;
+/** Revisions kept of the release of an environment, for the same reason. */
+const releaseHistory = 16;
 /** Revisions kept of the facts of a peel, where there is room: what changed when. */
 const factsHistory = 10;
 
@@ -85,6 +87,8 @@ export const assets = {
   settings: { kind: "bucket" },
   revocations: { kind: "bucket", decisions: true },
   operators: { kind: "bucket", decisions: true },
+  // Of each environment: the release before is an earlier revision.
+  releases: { kind: "bucket", decisions: true, history: releaseHistory },
   "operator-revocations": { kind: "bucket", decisions: true },
   rollouts: { kind: "bucket" },
   reactor: { kind: "bucket" },

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { defined } from "../../base/defined.ts";
 import { displayPeelId, namesOf, type PeelNames } from "../../base/names/peel-id.ts";
+import { inspectAssets } from "../../bus/assets/mod.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { openBucket, restoreBus } from "../../bus/storage/mod.ts";
 import { judgeWithoutKeys, readDecisionFile, restoreDecisions } from "../../fleet/decisions/mod.ts";
@@ -46,9 +47,12 @@ async function addDecisions(
 ): Promise<(PeelNames & { bucket: string; key: string; was: string })[]> {
   if (damagedBytes > 0)
     cli.say(`${damagedBytes} damaged bytes of the log were skipped: use also the logs of other masters`);
+  // A backup of an earlier version has no releases; masters put back those that they know.
+  const hasReleases = (await inspectAssets(bus, ["releases"])).get("releases") === "there";
   const buckets = {
     enrollments: await openBucket(bus, "enrollments"),
     revocations: await openBucket(bus, "revocations"),
+    ...(hasReleases ? { releases: await openBucket(bus, "releases") } : {}),
   };
   const known = decisions.flatMap(({ value, ...rest }) => (value === undefined ? [] : [{ ...rest, value }]));
   const added: (PeelNames & { bucket: string; key: string; was: string })[] = [];

@@ -18,6 +18,7 @@ import { operatorOperations } from "../../fleet/operators/mod.ts";
 import { peelOperations } from "../../fleet/peels/mod.ts";
 import { policyOperations } from "../../fleet/policy/mod.ts";
 import { reachedReactor, reactorOperations } from "../../fleet/reactor/mod.ts";
+import { releaseOperations } from "../../fleet/releases/mod.ts";
 import { roleOperations } from "../../fleet/roles/mod.ts";
 import { rolloutOperations } from "../../fleet/rollout/mod.ts";
 import { sessionOperations } from "../../fleet/sessions/mod.ts";
@@ -35,6 +36,7 @@ export const rooms = {
   policy: policyOperations,
   peels: peelOperations,
   states: stateOperations,
+  releases: releaseOperations,
   settings: settingOperations,
   exports: exportOperations,
   cluster: clusterOperations,

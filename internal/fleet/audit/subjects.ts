@@ -45,8 +45,19 @@ export function describeEnd({ scope }: Pick<Passenger, "scope">, output: unknown
     ...(scope.kind === "rollouts" ? texts({ rollout: id }) : {}),
     ...(scope.kind === "join-tokens" ? texts({ join_token: id }) : {}),
     ...(isTexts(targets) ? ofPeels(targets) : {}),
+    ...(scope.kind === "states" ? ofRelease(answer.release) : {}),
     // `revoked-tokens.ts` reads them.
     ...(scope.kind === "tokens" ? texts({ token_id: token.id, token_expires: token.expires_at }) : {}),
+  };
+}
+
+/** Which files an environment was released with, and as which version. */
+function ofRelease(release: unknown): Subjects {
+  const { environment, version, snapshot } = Object(release) as Record<string, unknown>;
+  return {
+    ...texts({ environment }),
+    ...(typeof version === "number" ? { version } : {}),
+    ...(snapshot instanceof Uint8Array ? { snapshot: Buffer.from(snapshot).toString("hex") } : {}),
   };
 }
 

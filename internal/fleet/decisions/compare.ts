@@ -27,6 +27,7 @@ export interface ReconcilerOptions {
   /** The records that this master read last. */
   readings?: Readings | undefined;
   vouched: Judge["vouched"];
+  isGoodRelease: Judge["isGoodRelease"];
   clock: Clock;
   /** The log of the daemon. */
   report: Log;
@@ -66,10 +67,11 @@ function isConfirmed(now: Found, before: Found): boolean {
   );
 }
 
-export const judgeOf = ({ clock, pendingTtlMs, vouched }: RenewerState): Judge => ({
+export const judgeOf = ({ clock, pendingTtlMs, vouched, isGoodRelease }: RenewerState): Judge => ({
   now: clock.now(),
   pendingTtlMs,
   vouched,
+  isGoodRelease,
 });
 
 /**

@@ -1,5 +1,7 @@
 import { attempt } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
+import { environmentKey } from "../../base/names/names.ts";
+import { openRelease, type SignedRelease } from "../../wire/release.ts";
 import {
   type Enrollment,
   type EnrollmentState,
@@ -24,6 +26,7 @@ export interface Reading extends Stored {
   readonly map: StoredMap | undefined;
   readonly enrollment: Enrollment | undefined;
   readonly revocation: Revocation | undefined;
+  readonly release: SignedRelease | undefined;
 }
 
 /** How a stored value relates to the one that is known. */
@@ -37,11 +40,13 @@ export interface Judge {
   pendingTtlMs: number;
   /** Whether a master wrote this enrollment record: any other is ignored. */
   vouched(stored: StoredMap): boolean;
+  /** Whether a release of state files counts now: any other is ignored. */
+  isGoodRelease(stored: Uint8Array, release: SignedRelease): boolean;
 }
 
 /** A judge for commands: they have no keys, and masters judge again what they write. */
 export function judgeWithoutKeys(now: number): Judge {
-  return { now, pendingTtlMs: Number.POSITIVE_INFINITY, vouched: () => true };
+  return { now, pendingTtlMs: Number.POSITIVE_INFINITY, vouched: () => true, isGoodRelease: () => true };
 }
 
 /**
@@ -67,6 +72,14 @@ function revocationOf({ bucket, key, value }: Stored): Revocation | undefined {
   return attempt(() => decodeRevocation(key, value));
 }
 
+/** A release; `undefined` for anything else, and for one of another environment than its key names. */
+function releaseOf({ bucket, key, value }: Stored): SignedRelease | undefined {
+  if (bucket !== "releases") return undefined;
+  const release = attempt(() => openRelease(value));
+  const place = release && environmentKey(release.environment);
+  return place !== undefined && (key === place || key.startsWith(`${place}.`)) ? release : undefined;
+}
+
 /**
  * Reads a stored value when it is compared for the first time.
  *
@@ -79,6 +92,7 @@ export function readingOf(stored: Stored | Reading, readings?: Readings): Readin
   const reading = isRecord ? (readings?.of(key, value) ?? readRecord(value)) : undefined;
   let enrollment: { read: Enrollment | undefined } | undefined;
   let revocation: { read: Revocation | undefined } | undefined;
+  let release: { read: SignedRelease | undefined } | undefined;
   return {
     ...{ bucket, key, value },
     get map() {
@@ -92,16 +106,24 @@ export function readingOf(stored: Stored | Reading, readings?: Readings): Readin
       revocation ??= { read: revocationOf(stored) };
       return revocation.read;
     },
+    get release() {
+      release ??= { read: releaseOf(stored) };
+      return release.read;
+    },
   };
 }
 
 /**
  * Whether a value is a decision that must not be lost: an enrollment that masters made, or a revocation or a
- * suspension that is not over. What masters refuse by themselves until a record appears is not a decision, and
+ * suspension that is not over, or a release that counts. What masters refuse by themselves until a record appears is not a decision, and
  * neither is an enrollment that was pending for too long.
  */
-export function isDecision(stored: Stored | Reading, { now, pendingTtlMs, vouched }: Judge): boolean {
+export function isDecision(
+  stored: Stored | Reading,
+  { now, pendingTtlMs, vouched, isGoodRelease }: Judge,
+): boolean {
   const one = readingOf(stored);
+  if (one.release !== undefined) return isGoodRelease(one.value, one.release);
   const { map, enrollment: record } = one;
   if (map !== undefined && record !== undefined) {
     const isTooOld = record.state === "pending" && record.createdAt <= now - pendingTtlMs;
@@ -125,6 +147,9 @@ export function orderOf(value: Stored | Reading, known: Stored | Reading): Order
 
 function differenceOf(value: Stored | Reading, known: Stored | Reading): number {
   const [there, before] = [readingOf(value), readingOf(known)];
+  if (there.release !== undefined && before.release !== undefined) {
+    return there.release.version - before.release.version;
+  }
   const [one, other] = [there.enrollment, before.enrollment];
   if (one !== undefined && other !== undefined) return compareRecords(one, other);
   const [entry, earlier] = [there.revocation, before.revocation];
@@ -142,6 +167,8 @@ export function isLost(there: Stored | Reading | undefined, known: Stored | Read
   if (!isDecision(before, judge)) return false;
   if (there === undefined) return true;
   const now = readingOf(there);
+  // Nobody restores a release by hand: one that does not count gives way to the last good one.
+  if (before.release !== undefined) return !isDecision(now, judge) || orderOf(now, before) === "older";
   const map = now.enrollment === undefined ? undefined : now.map;
   if (map === undefined && now.revocation === undefined) return true;
   if (map !== undefined && !judge.vouched(map)) return false;
@@ -187,7 +214,7 @@ export interface NewestDecision {
   key: string;
   peelId: string;
   /** The state of an enrollment; for a key, what was decided about it. */
-  state: EnrollmentState | "suspended" | "resumed";
+  state: EnrollmentState | "suspended" | "resumed" | "released";
 }
 
 /** The newest decision of some values; `undefined` when there is none. */
@@ -207,6 +234,8 @@ function whenDecided(stored: Stored): NewestDecision | undefined {
     const state = record.suspended === undefined ? record.state : "suspended";
     return { at: record.updatedAt, bucket, key, peelId: record.peelId, state };
   }
+  const release = releaseOf(stored);
+  if (release !== undefined) return { at: release.releasedAt, bucket, key, peelId: "", state: "released" };
   const entry = revocationOf(stored);
   if (entry === undefined) return undefined;
   const { peelId, revokedAt: at, suspension, liftedAt } = entry;

@@ -4,7 +4,7 @@ import { isMap } from "../../base/plain-map.ts";
 import type { Entry } from "../../bus/storage/mod.ts";
 import { type Enrollment, liveStates } from "../enrollment/record/mod.ts";
 import { indexKey, readIndexId } from "../enrollment/store/mod.ts";
-import { type Decision, type DecisionBucket, isDecisionBucket, nameOf } from "./decision.ts";
+import { type Decision, type DecisionBucket, decisionBuckets, isDecisionBucket, nameOf } from "./decision.ts";
 import {
   compareRecords,
   enrollmentOf,
@@ -22,7 +22,8 @@ type Kept = Logged & { bucket: DecisionBucket };
 type There = Stored & { bucket: DecisionBucket; revision: number };
 
 /** What the buckets of decisions contain at one moment. */
-export type Contents = Readonly<Record<DecisionBucket, readonly Entry[]>>;
+export type Contents = Readonly<Record<"enrollments" | "revocations", readonly Entry[]>> &
+  Readonly<Partial<Record<DecisionBucket, readonly Entry[]>>>;
 
 /** A decision that the bus does not have. */
 export interface Lost {
@@ -51,8 +52,8 @@ export interface Plan {
 /** Compares the decisions of a log with what the bus has. */
 export function planRestore(known: Iterable<Logged>, contents: Contents, judge: Judge): Plan {
   const stored = new Map<string, There>();
-  for (const bucket of ["enrollments", "revocations"] as const) {
-    for (const { key, value, revision } of contents[bucket]) {
+  for (const bucket of decisionBuckets) {
+    for (const { key, value, revision } of contents[bucket] ?? []) {
       stored.set(nameOf({ bucket, key }), { bucket, key, value, revision });
     }
   }
@@ -61,7 +62,8 @@ export function planRestore(known: Iterable<Logged>, contents: Contents, judge: 
   const unlogged = new Map(stored);
   for (const logged of known) {
     const { bucket } = logged;
-    if (!isDecisionBucket(bucket)) continue;
+    // What has no place on this bus cannot be written back.
+    if (!isDecisionBucket(bucket) || contents[bucket] === undefined) continue;
     const decision = { ...logged, bucket };
     const name = nameOf(decision);
     const there = stored.get(name);

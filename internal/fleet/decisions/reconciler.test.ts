@@ -14,6 +14,7 @@ function world({ pendingTtlMs = Number.POSITIVE_INFINITY } = {}) {
   const clock = manualClock();
   const enrollments = memoryBucket();
   const revocations = memoryBucket();
+  const releases = memoryBucket();
   const decisions = createMemoryLog("", clock);
   const log = { ...decisions, failure: undefined as string | undefined };
   let counts = [0, 0];
@@ -32,12 +33,13 @@ function world({ pendingTtlMs = Number.POSITIVE_INFINITY } = {}) {
     },
     start: (readSingly: () => Promise<Entry[]> = () => Promise.reject(new Error("no leader"))) =>
       startDecisionReconciler({
-        buckets: { enrollments, revocations },
+        buckets: { enrollments, revocations, releases },
         log,
         readSingly: (bucket) => (bucket === "enrollments" ? readSingly() : revocations.entries()),
         counts: async () => counts,
         pendingTtlMs,
         vouched: () => true,
+        isGoodRelease: () => true,
         onReconnect(run) {
           reconnects.add(run);
           return () => reconnects.delete(run);

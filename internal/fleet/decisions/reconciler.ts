@@ -6,7 +6,7 @@ import { compare, createReader, judgeOf, type ReconcilerOptions, type RenewerSta
 import { type DecisionBucket, decisionBuckets } from "./decision.ts";
 import { isLost } from "./order.ts";
 import { recordDecisions } from "./recorded.ts";
-import { type DecisionBuckets, readContents } from "./restore.ts";
+import { readContents } from "./restore.ts";
 import { type Verification, verificationOf } from "./verify.ts";
 
 /** How often the number of stored records is compared: a bucket of records never has fewer than earlier. */
@@ -20,7 +20,7 @@ const suspicionMs = 1_000;
 /** Keeps the decisions of the bus and of this master's log equal. */
 export interface DecisionReconciler {
   /** The buckets, with every decision logged. */
-  readonly buckets: DecisionBuckets;
+  readonly buckets: AllBuckets;
   /** Resolves when the first comparison has ended, whether it succeeded or not. */
   readonly ready: Promise<void>;
   /** Why the bus and the log may differ; `undefined` when they do not. */
@@ -36,8 +36,11 @@ export interface DecisionReconciler {
   stop(): Promise<void>;
 }
 
+type AllBuckets = Readonly<Record<DecisionBucket, Bucket>>;
+
 /** When the next comparison is. */
 interface Schedule extends RenewerState {
+  readonly buckets: AllBuckets;
   /** Compares, once more when a comparison is under way. It does not fail. */
   run(): Promise<void>;
   /** What a watch or a reading showed less of. */
@@ -48,7 +51,9 @@ interface Schedule extends RenewerState {
 }
 
 /** Starts comparing. */
-export function startDecisionReconciler(options: ReconcilerOptions): DecisionReconciler {
+export function startDecisionReconciler(
+  options: ReconcilerOptions & { buckets: AllBuckets },
+): DecisionReconciler {
   const { buckets, log, clock } = options;
   const schedule: Schedule = {
     ...options,

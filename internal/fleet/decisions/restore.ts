@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import { encode } from "../../base/msgpack.ts";
 import type { Bucket, Entry } from "../../bus/storage/mod.ts";
 import { indexKey } from "../enrollment/store/mod.ts";
@@ -5,7 +6,9 @@ import type { DecisionBucket } from "./decision.ts";
 import type { Judge } from "./order.ts";
 import { type Contents, type Lost, type Plan, planRestore } from "./plan.ts";
 
-export type DecisionBuckets = Readonly<Record<DecisionBucket, Bucket>>;
+/** A bus that a backup of an earlier version was restored to has no releases. */
+export type DecisionBuckets = Readonly<Record<"enrollments" | "revocations", Bucket>> &
+  Readonly<Partial<Record<DecisionBucket, Bucket>>>;
 
 /** How often the buckets are read again when other masters change them meanwhile. */
 const attempts = 8;
@@ -17,11 +20,12 @@ const listed: ReadBucket = (bucket) => bucket.entries();
 
 /** Reads the buckets of decisions. */
 export async function readContents(buckets: DecisionBuckets, read = listed): Promise<Contents> {
-  const [enrollments, revocations] = await Promise.all([
+  const [enrollments, revocations, releases] = await Promise.all([
     read(buckets.enrollments),
     read(buckets.revocations),
+    buckets.releases && read(buckets.releases),
   ]);
-  return { enrollments, revocations };
+  return { enrollments, revocations, ...defined({ releases }) };
 }
 
 /**
@@ -79,7 +83,9 @@ export async function restoreDecisions(
     if ((lost.length === 0 && indexes.length === 0) || attempt > attempts) return plan;
     for (const one of lost) {
       const { bucket, key, value } = one.decision;
-      const written = await writeBack(buckets[bucket], key, value, one.revision);
+      const place = buckets[bucket];
+      if (place === undefined) continue;
+      const written = await writeBack(place, key, value, one.revision);
       if (written !== undefined) onRestored?.(one);
     }
     // After the records: an index never names a record that does not exist.

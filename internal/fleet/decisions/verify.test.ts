@@ -9,6 +9,7 @@ const judge = {
   now: 0,
   pendingTtlMs: Number.POSITIVE_INFINITY,
   vouched: () => true,
+  isGoodRelease: () => true,
 };
 
 test("each difference between the bus and a log is named", () => {
@@ -39,6 +40,7 @@ test("a record that no master made is named, and is not what the log lacks", () 
     now: 0,
     pendingTtlMs: 1,
     vouched: (stored: StoredMap) => stored.hostname !== "forged",
+    isGoodRelease: () => true,
   };
   const logged = [sampleStored("a", { state: "active" })];
   const stored = [sampleStored("a", { state: "revoked", hostname: "forged", updatedAt: 9_000 })];

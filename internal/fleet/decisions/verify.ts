@@ -1,4 +1,4 @@
-import { nameOf } from "./decision.ts";
+import { decisionBuckets, nameOf } from "./decision.ts";
 import { enrollmentOf, isDecision, type Judge, orderOf, type Stored } from "./order.ts";
 import { type Contents, planRestore } from "./plan.ts";
 
@@ -31,8 +31,8 @@ export function verificationOf(known: Iterable<Stored>, contents: Contents, judg
   const logged = [...known].filter((one) => one.bucket === "enrollments" || isDecision(one, judge));
   const byName = new Map(logged.map((one) => [nameOf(one), one]));
   const isEqual = (one: Stored) => Buffer.from(byName.get(nameOf(one))?.value ?? []).equals(one.value);
-  const stored = (["enrollments", "revocations"] as const).flatMap((bucket) =>
-    contents[bucket]
+  const stored = decisionBuckets.flatMap((bucket) =>
+    (contents[bucket] ?? [])
       .map(({ key, value }) => ({ bucket, key, value }))
       .filter((one) => isEqual(one) || isDecision(one, judge)),
   );

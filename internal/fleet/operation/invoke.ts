@@ -117,6 +117,7 @@ function fieldsOf(touched: Touch): LogFields {
   if ("joinToken" in touched) return { join_token: short(touched.joinToken) };
   if ("operator" in touched) return { changed: short(touched.operator) };
   if ("binary" in touched) return { binary: short(touched.binary) };
+  if ("environment" in touched) return { environment: short(touched.environment) };
   const { peels } = touched;
   return "expression" in peels ? { target: short(peels.expression) } : { targets: peels.peels.length };
 }

@@ -100,7 +100,9 @@ export type Touch =
   | { token: string }
   /** The id of one that hosts join with. */
   | { joinToken: string }
-  | { binary: string };
+  | { binary: string }
+  /** An environment of the state files. */
+  | { environment: string };
 
 /** The context of one request. */
 export interface Call {

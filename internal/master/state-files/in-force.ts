@@ -28,15 +28,13 @@ export interface FilesInForce {
    * @throws SvcError `unavailable` before the first publication
    */
   isNewest(environment: string, commit: string): Promise<boolean>;
+  /** The files that each environment has now. @throws SvcError `unavailable` before the first publication */
+  environments(): Promise<readonly Content[]>;
 }
 
 export function readInForce(catalog: Pick<CatalogView, "current" | "reread" | "latest">): FilesInForce {
   let reported: { of: object; states: { base: string; statement: Uint8Array } | undefined } | undefined;
-  const now = async () => {
-    const current = await catalog.current();
-    if (current === undefined) throw new SvcError("unavailable", "no state files are published yet");
-    return current.catalog;
-  };
+  const now = async () => required(await catalog.current()).catalog;
   return {
     async inForce() {
       const current = await catalog.current();
@@ -49,6 +47,12 @@ export function readInForce(catalog: Pick<CatalogView, "current" | "reread" | "l
         };
       }
       return reported.states;
+    },
+    async environments() {
+      const { environments } = await now();
+      return [...environments].flatMap(([name, [first]]) =>
+        first === undefined ? [] : contentOf(name, first),
+      );
     },
     async resolve({ environment, commit }) {
       return contentOf(environment, findSnapshot(await now(), environment, { commit }));
@@ -64,8 +68,7 @@ export function readInForce(catalog: Pick<CatalogView, "current" | "reread" | "l
       const known = await catalog.current();
       if (known !== undefined && isPublished(known.catalog, environment, snapshot)) return;
       // Another master may have published it a moment ago.
-      const current = await catalog.reread();
-      if (current === undefined) throw new SvcError("unavailable", "no state files are published yet");
+      const current = required(await catalog.reread());
       findSnapshot(current.catalog, environment, { snapshot });
     },
     published() {
@@ -80,3 +83,9 @@ export function readInForce(catalog: Pick<CatalogView, "current" | "reread" | "l
 
 const isPublished = (catalog: Catalog, environment: string, snapshot: string): boolean =>
   attempt(() => findSnapshot(catalog, environment, { snapshot })) !== undefined;
+
+/** @throws SvcError `unavailable` before the first publication */
+function required<T>(current: T | undefined): T {
+  if (current !== undefined) return current;
+  throw new SvcError("unavailable", "no state files are published yet");
+}

@@ -38,6 +38,7 @@ export interface Storage {
   settings: Bucket;
   leases: Bucket;
   operators: Bucket;
+  releases: Bucket;
   operatorRevocations: Bucket;
   reactor: Bucket;
   sites: Bucket;
@@ -103,6 +104,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     settings: await open("settings"),
     leases: await open("leases"),
     operators: await open("operators"),
+    releases: await open("releases"),
     operatorRevocations: await open("operator-revocations"),
     reactor: await open("reactor"),
     sites: await open("sites"),

@@ -70,7 +70,7 @@ export const automation = {
       const named = () =>
         namedSnapshots({
           ...{ approvals: () => gate.later.approvals, rollouts: rollouts.start },
-          ...{ jobs: controller, log },
+          ...{ jobs: controller, releases: need.decisions.releases.releases, log },
         });
       const stateFiles = startStateFiles({ ...stateFilesOptions(need, binaries.cache), stage, named });
       stack.defer(() => stateFiles.stop());

@@ -9,13 +9,17 @@ import { readSingly } from "../../../bus/storage/mod.ts";
 import {
   createMemoryLog,
   type DecisionLog,
+  decisionBuckets,
   openDecisionLog,
   startDecisionReconciler,
 } from "../../../fleet/decisions/mod.ts";
+import { createReleaseJudge, followReleases } from "../../../fleet/releases/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import type { MasterDeps } from "../options.ts";
 import { catchUp } from "./catch-up.ts";
 import type { Connected } from "./connect.ts";
+import type { Operators } from "./operators.ts";
+import type { Roles } from "./roles.ts";
 import type { Opened } from "./storage.ts";
 
 /** Decisions outside the bus: their log, and the buckets that write to it. */
@@ -24,32 +28,52 @@ export const decisions = {
     base,
     connection: { bus },
     opened,
+    operators,
+    roles,
   }: {
     base: MasterDeps;
     connection: Connected;
     opened: Opened;
+    operators: Operators;
+    roles: Roles;
   }) =>
     assemble(async (stack) => {
-      const { config, clock, log } = base;
+      const { config, keys, clock, log } = base;
       const { storage, vouchers } = opened;
       const outside = openLog(resolve(config.decisions_log), clock, log);
       stack.defer(() => outside.close());
+      const judge = createReleaseJudge({
+        fleet: keys.account.publicKey,
+        ...{ registry: operators.registry, clock },
+        mayRelease: (names) => roles.scopesOf(names).includes("states release"),
+      });
+      for (const { bucket, value } of outside.log.known()) if (bucket === "releases") judge.remember(value);
+      const { enrollments, revocations, releases: released } = storage;
       const reconciler = startDecisionReconciler({
-        buckets: { enrollments: storage.enrollments, revocations: storage.revocations },
+        buckets: { enrollments, revocations, releases: released },
         log: outside.log,
         readSingly: (bucket, until) => readSingly(bus, bucket, until),
-        counts: () => Promise.all([countStored(bus, "enrollments"), countStored(bus, "revocations")]),
+        counts: () => Promise.all(decisionBuckets.map((name) => countStored(bus, name))),
         onReconnect: bus.onReconnect,
         pendingTtlMs: config["enroll.pending_ttl"],
         readings: storage.enrollments.readings,
         vouched: vouchers.fits,
+        isGoodRelease: (bytes, release) => judge.refusalOf(bytes, release) === undefined,
         clock,
         report: log,
       });
       stack.defer(() => reconciler.stop());
       await catchUp("decisions", reconciler.ready, base);
+      const releases = followReleases({ bucket: reconciler.buckets.releases, judge, log });
+      stack.defer(() => releases.stop());
+      await catchUp("releases", releases.ready, base);
       return {
         decisions: reconciler,
+        /** The releases of state files that count. */
+        releases: {
+          ...{ bucket: reconciler.buckets.releases, releases, judge },
+          fleet: keys.account.publicKey,
+        },
         /** All buckets; what is written to those of decisions is logged before it is acknowledged. */
         storage: {
           ...storage,

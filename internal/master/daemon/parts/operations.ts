@@ -80,6 +80,7 @@ export const operations = {
         ...{ peels, exports: peels },
         targets: { resolver: need.knowledge.resolver, resolveFiles: gate.resolveFiles },
         states: { ...peels, diffs: storage.complianceDiffs },
+        releases: { ...decisions.releases, files: automation.stateFiles },
         settings: { directory: peels.directory, settings: need.knowledge.settings.reader },
         cluster: clusterDeps(need),
         sites: sitesDeps(need),

@@ -29,7 +29,7 @@ export async function serve(running: Parts<MasterView>, foundation: Foundation) 
   const identity = { base, connection, opened, clock, certificate, audit, roles };
   const operators = await start(plan.operators, identity);
   const requests = await start(plan.requests, { base, opened, operators });
-  const decisions = await start(plan.decisions, { base, connection, opened });
+  const decisions = await start(plan.decisions, { base, connection, opened, operators, roles });
   const sites = await start(plan.sites, { base, connection, opened });
   const members = await start(plan.members, { base, opened, clock, audit, operators, decisions });
   const claims = await start(plan.claims, { base, connection, sites, members });

@@ -1,0 +1,15 @@
+import type { Doors } from "../operation/door-table/mod.ts";
+import type * as operations from "./operations.ts";
+
+/** How releases of state files are reached. */
+export const releaseDoors = {
+  // Not over REST: a caller who has only a token signs nothing.
+  releaseStates: { bus: { subject: "svc.admin.states.release" } },
+  listReleases: {
+    rest: {
+      ...{ method: "GET", path: "/api/v1/states/releases", tag: "States", readsAll: true },
+      answers: { 200: "The releases of each environment, and what is published" },
+    },
+    bus: { subject: "svc.admin.states.releases" },
+  },
+} as const satisfies Doors<typeof operations>;

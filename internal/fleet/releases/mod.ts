@@ -1,0 +1,3 @@
+export { releaseOperations } from "./joined.ts";
+export { createReleaseJudge } from "./judge.ts";
+export { followReleases, type Releases } from "./view.ts";
