@@ -23,6 +23,9 @@ export const snapshotDigest = {
   shown: shownDigest("Digest of the files"),
 };
 
+/** The schema of what people see of it. */
+export const shownSnapshot = snapshotDigest.shown;
+
 const fields = {
   /** The name that was requested. */
   environment: described(v.string(), "Environment of the state files"),

@@ -5,6 +5,7 @@ import { type RecordOf, record } from "../base/record.ts";
 import { optional } from "../base/record-kinds.ts";
 import { described, timestamp } from "../base/schema.ts";
 import { runTriggers } from "../host/modules/mod.ts";
+import { snapshotDigest } from "./content.ts";
 
 /** The largest report that the bucket takes, bytes. */
 export const maxReportBytes = 64 * 1024;
@@ -40,6 +41,8 @@ const ran = {
     ),
   ),
   ...filesFields,
+  /** Absent in reports of the version before, and where the files have no digest. */
+  snapshot: optional(snapshotDigest),
   test: described(v.boolean(), "Whether the run only reported what would change"),
   ok: count("States that were as described"),
   changed: count("States that the run corrected"),
@@ -55,7 +58,7 @@ const ran = {
 } as const;
 
 /** What a run did, without the names of states. */
-export const runFields = record("run", ran).shownEntries;
+export const runOnly = record("run", ran);
 
 const named = { id: text(maxLength.id), function: text(maxLength.function) };
 

@@ -10,7 +10,7 @@ const state = (id: string, more: Partial<EndedState> = {}): EndedState => ({
 });
 const run = (states: EndedState[], more: Partial<EndedRun> = {}): EndedRun => ({
   ...{ startedAt: Date.parse("2026-01-01T00:00:00Z"), duration_ms: 12.4, environment: "base" },
-  ...{ commit: "0123abc", test: false, states, not_run: 0 },
+  ...{ commit: "0123abc", snapshot: "5c".repeat(32), test: false, states, not_run: 0 },
   ...more,
 });
 const changes = { mode: "0644" };
@@ -27,6 +27,7 @@ test("a run is counted to the letter, each state once", () => {
   const report = reportOf(run(states, { origin }));
   expect(report).toEqual({
     ...{ run_at: "2026-01-01T00:00:00.000Z", ...origin, environment: "base", commit: "0123abc", test: false },
+    snapshot: "5c".repeat(32),
     ...{ ok: 1, changed: 1, failed: 2, skipped: 1, would_change: 0, duration_ms: 12 },
     failures: [
       { id: "broken", function: "file.managed", file: "web.sls", line: 3, comment: "no room" },

@@ -23,6 +23,7 @@ export function reportOf(run: EndedRun): Report {
     ...defined({ jid: origin.jid }),
     environment: run.environment.slice(0, maxLength.environment),
     commit: run.commit ?? "",
+    ...defined({ snapshot: run.snapshot }),
     test,
     ok: others.length - skipped.length - drifted.length,
     changed: drifted.filter((state) => !isWish(state)).length,

@@ -7,6 +7,7 @@ import { sha256Hex } from "../../base/sha256.ts";
 import { content, shownContent } from "../../wire/content.ts";
 import { type Call, operation } from "../operation/mod.ts";
 import type { Approvals } from "./approvals.ts";
+import { type ChangesDeps, changesField, changesOf } from "./changes.ts";
 import { partyOf } from "./party.ts";
 import { type Approval, maxReason, type Party, startOutcomes, stateOf } from "./record.ts";
 
@@ -50,6 +51,10 @@ const view = titled(
     content: v.exactOptional(
       described(shownContent, "The state files that run, whatever is published later"),
     ),
+    changes: v.exactOptional(
+      described(changesField, "How the files differ from what the peels ran last, while the request waits"),
+    ),
+    changes_left_out: v.exactOptional(described(integer, "Groups of peels that were not compared")),
     request_id: v.exactOptional(described(v.string(), "Id of the request, as in the logs of masters")),
   }),
 );
@@ -57,11 +62,12 @@ const view = titled(
 /** What the operations on requests that wait need. */
 export interface ApprovalDeps {
   approvals: Pick<Approvals, "list" | "find" | "approve" | "deny">;
-  clock: Pick<Clock, "now">;
+  /** What compares the files of a request. */
+  changes: Omit<ChangesDeps, "clock">;
+  clock: Pick<Clock, "now" | "monotonic">;
 }
 
 const id = described(v.string(), "Its id: `apr-` and a KSUID");
-const onlyId = v.strictObject({ id });
 const touches = ({ id }: { id: string }) => ({ approval: id });
 
 export const listApprovals = operation({
@@ -79,11 +85,17 @@ export const getApproval = operation({
   name: "approvals.show",
   kind: "read",
   summary: "Get a request that waits for other operators, or waited",
-  input: onlyId,
+  input: v.strictObject({
+    id,
+    diff: v.optional(described(v.boolean(), "With the differences of the files, line by line"), false),
+  }),
   output: v.object({ approval: view }),
   touches,
-  async run({ approvals, clock }: ApprovalDeps, { id }) {
-    return { approval: show(await approvals.find(id), clock.now()) };
+  async run({ approvals, changes, clock }: ApprovalDeps, { id, diff }) {
+    const found = await approvals.find(id);
+    const approval = show(found, clock.now());
+    if (approval.state !== "waiting") return { approval };
+    return { approval: { ...approval, ...(await changesOf({ ...changes, clock }, found, diff)) } };
   },
 });
 

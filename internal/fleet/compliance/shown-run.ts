@@ -1,14 +1,14 @@
 import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
 import { described, titled } from "../../base/schema.ts";
-import { runFields } from "../../wire/state-report.ts";
+import { runOnly } from "../../wire/state-report.ts";
 import { type KnownRun, runAt, statuses, statusOf } from "./status.ts";
 
 /** The last run of a peel, without the names of states. */
 export const shownRun = titled(
   "LastRun",
   v.object({
-    ...runFields,
+    ...runOnly.shownEntries,
     status: described(v.picklist(statuses), "Whether the peel is as described, from this run"),
   }),
 );
@@ -16,6 +16,9 @@ export type ShownRun = v.InferOutput<typeof shownRun>;
 
 /** @param now milliseconds since the Unix epoch @param staleMs how long a run counts */
 export function lastRun(known: KnownRun, now: number, staleMs: number): ShownRun {
-  const { failures: _, drift: __, ...run } = known.report;
-  return { ...run, run_at: rfc3339(runAt(known)), status: statusOf(known, now, staleMs) };
+  return {
+    ...runOnly.show(known.report),
+    run_at: rfc3339(runAt(known)),
+    status: statusOf(known, now, staleMs),
+  };
 }

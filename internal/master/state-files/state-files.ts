@@ -6,6 +6,7 @@ import { contend, type Lease } from "../../bus/lease/mod.ts";
 import { type Bucket, openBlobStore } from "../../bus/storage/mod.ts";
 import { hintSubject } from "../../bus/subjects/subjects.ts";
 import { serveFetch } from "../../doors/peels/mod.ts";
+import type { CompareFiles } from "../../fleet/approvals/mod.ts";
 import type { Budgets, LogLines } from "../../fleet/budget/mod.ts";
 import type { Check } from "../../program/health/mod.ts";
 import {
@@ -23,6 +24,7 @@ import {
   followCatalog,
 } from "../../tree/publication/mod.ts";
 import type { Keyring } from "../keys/mod.ts";
+import { comparePublished } from "./compare-published.ts";
 import type { Stage } from "./decide.ts";
 import type { NamedSnapshots } from "./held-snapshots.ts";
 import { type FilesInForce, readInForce } from "./in-force.ts";
@@ -48,6 +50,7 @@ export interface MasterStateFiles extends FilesInForce {
   statesCheck: Check;
   /** How many refs and environments are not published; `undefined` on a master that does not read them now. */
   refused(): number | undefined;
+  compareFiles: CompareFiles;
   lease: Pick<Lease, "name" | "tenure">;
   stop(): Promise<void>;
 }
@@ -145,6 +148,7 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
   });
   return {
     ...readInForce(catalog),
+    compareFiles: comparePublished(catalog, blobs),
     ...(startGit === undefined ? {} : { check: status.gitfs }),
     statesCheck: () => status.states(options.statesOf),
     refused: status.refused,

@@ -8,6 +8,7 @@ import { Status } from "../../kit/status.tsx";
 import { useDialog } from "../../kit/use-dialog.ts";
 import { choicesOf, statusOf } from "./approval.ts";
 import { ApprovalFacts } from "./approval-facts.tsx";
+import { FilesOf } from "./changes.tsx";
 import { Decide } from "./decide.tsx";
 
 /** One request: what is asked for, who agreed, and the decision. */
@@ -16,7 +17,7 @@ export function ApprovalPage({ app, id }: { app: App; id: string }) {
     value: approval,
     problem,
     reload,
-  } = useAnswer(app, routes.getApproval, { id }, [`svc/approval/${id}/`]);
+  } = useAnswer(app, routes.getApproval, { id, diff: true }, [`svc/approval/${id}/`]);
   const deciding = useDialog<"Approve" | "Deny" | "Withdraw">(reload);
   if (problem !== undefined && approval === undefined) {
     return (
@@ -64,6 +65,7 @@ export function ApprovalPage({ app, id }: { app: App; id: string }) {
         </section>
       )}
       <ApprovalFacts app={app} approval={approval} />
+      <FilesOf of={approval} />
       {deciding.about !== undefined && (
         <Decide {...{ app, approval, verb: deciding.about }} close={deciding.close} />
       )}

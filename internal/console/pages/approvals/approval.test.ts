@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { choicesOf, statusOf } from "./approval.ts";
+import { lastText } from "./last-files.ts";
 
 const waiting = { state: "waiting", asked_by: "ann", agreed: ["cid"] } as const;
 const request = { ...waiting, agreed: [...waiting.agreed] };
@@ -29,4 +30,15 @@ test("each state has a word and a look", () => {
   expect(statusOf({ state: "started", outcome: "done" })).toEqual({ word: "done", outcome: "ok" });
   expect(statusOf({ state: "started", outcome: "failed" }).outcome).toBe("failed");
   expect(statusOf({ state: "expired" }).outcome).toBe("timeout");
+});
+
+test("a group says which peels it has and what they ran last", () => {
+  const none = { added: 0, changed: 0, removed: 0, files: [], left_out: 0 };
+  const ran = { last: "ran" as const, environment: "base", snapshot: "ab".repeat(32) as never, ...none };
+  expect(lastText({ peels: 1, such_as: ["web-1"], ...ran })).toBe(
+    "1 peel, web-1: ran base abababababab last",
+  );
+  expect(lastText({ peels: 1_200, such_as: ["web-1"], last: "never_ran", ...none })).toBe(
+    "1,200 peels, such as web-1: never ran",
+  );
 });

@@ -4,6 +4,7 @@ import { type App, routes } from "../../api/mod.ts";
 import { Confirm } from "../../kit/confirm.tsx";
 import { ReasonField } from "../../kit/reason-field.tsx";
 import type { Approval } from "./approval.ts";
+import { ChangedFiles } from "./changes.tsx";
 
 /** Asks before a request is approved, denied or withdrawn. */
 export function Decide(props: {
@@ -49,6 +50,8 @@ export function Decide(props: {
           .
         </p>
       )}
+      {isApproved &&
+        approval.changes?.map((group) => <ChangedFiles key={JSON.stringify(group)} of={group} />)}
       {isApproved && left > 0 && <p>{left} more must agree before it starts.</p>}
       {!isApproved && <p>It never starts. The requester can send it again.</p>}
       {verb === "Deny" && (

@@ -94,7 +94,11 @@ export const operations = {
           notifyPeels: need.peelRequests.report,
         },
         roles: { gate: gate.roleGate, roles: need.roles.roles, administrators: gate.administrators },
-        ...{ approvals: signIn.approvals.operations, audit: need.audit.auditDeps, events: { feed, clock } },
+        approvals: {
+          ...signIn.approvals.operations,
+          changes: { runs: need.knowledge.compliance, compareFiles: automation.stateFiles.compareFiles },
+        },
+        ...{ audit: need.audit.auditDeps, events: { feed, clock } },
         masters: mastersDeps(need),
         keys: keysDeps(need),
         ...{ decisions: decisions.decisions, reactor: { own: automation.reacting, bus } },

@@ -1,0 +1,6 @@
+export {
+  type Budget,
+  type Comparison,
+  compareSnapshots,
+  comparisonBudget,
+} from "./compare-snapshots.ts";
