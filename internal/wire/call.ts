@@ -19,6 +19,14 @@ export interface Call {
   resends?: true;
   /** The files of the tree that it uses: exactly these, whatever is in force when it runs. */
   content?: Content;
+  /** The release of these files, for a peel that runs released files only. */
+  release?: ProvenRelease;
+}
+
+/** A release with the records that prove who signed it, as they are stored. */
+export interface ProvenRelease {
+  bytes: Uint8Array;
+  records: readonly Uint8Array[];
 }
 
 const schema = v.object({
@@ -55,12 +63,13 @@ export const maxApprovals = 16;
  * @param traceparent the span that the work of the peel is part of
  */
 export function encodeCall(
-  { function: name, args, follow, resends, content: files }: Call,
+  { function: name, args, follow, resends, content: files, release }: Call,
   requestId?: string,
   evidence?: Evidence,
   traceparent?: string,
 ): Uint8Array {
-  const given = defined({ follow, resends, content: files && content.write(files) });
+  const released = { release: release?.bytes, release_records: release && [...release.records] };
+  const given = defined({ follow, resends, content: files && content.write(files), ...released });
   return encode({ function: name, args, ...given, request_id: requestId, traceparent, ...evidence });
 }
 
@@ -110,4 +119,16 @@ export function decodeEvidence(body: Uint8Array): Evidence | undefined {
   if (body.length === 0) return undefined;
   const { request, records, ...more } = v.parse(evidence, decode(body));
   return request === undefined ? undefined : { request, records, ...defined(more) };
+}
+
+const released = v.object({ release: v.optional(bytes), release_records: records, records });
+
+/**
+ * The release of a command, and all records of operators in it, those of its evidence included.
+ *
+ * @throws when they are malformed
+ */
+export function decodeReleased(body: Uint8Array): { releases: Uint8Array[]; records: Uint8Array[] } {
+  const { release, release_records, records } = v.parse(released, decode(body));
+  return { releases: release === undefined ? [] : [release], records: [...release_records, ...records] };
 }

@@ -10,7 +10,7 @@ import { failureOf } from "../bus/subjects/envelope.ts";
 // cannot read for absent, because either may be of a later version.
 
 /** A hello is small; a longer one is not from a peel. */
-const maxRequestBytes = 4096;
+const maxRequestBytes = 16_384;
 /** Of the command keys that a peel says it knows; a fleet has two at most. */
 const maxKeys = 16;
 /** Commands in one answer; the others are sent again while the peel is alive. */
@@ -18,6 +18,10 @@ export const maxCommands = 256;
 /** Statements in one answer; masters give fewer at once. */
 const maxStatements = 64;
 const maxReason = 500;
+/** Releases in a hello, and in an answer. */
+const maxReleases = 24;
+/** Records of operators in one answer. */
+const maxRecords = 64;
 
 /** Values of one type, at most `max`; others are left out. */
 const some = <T>(isOne: (value: unknown) => value is T, max: number) =>
@@ -52,6 +56,10 @@ const requestFields = {
   commandKeys: ["knows_command_keys", some(isText, maxKeys)],
   /** Of its administrators. */
   administratorsVersion: ["administrators_version", lenient(v.number())],
+  /** It obeys operators only, so it runs released files only. */
+  insists: lenient(v.literal(true)),
+  /** The greatest release of each environment that it took, whole. */
+  releases: optional(some(isBytes, maxReleases)),
 } as const;
 
 /** The request; a malformed one is an SvcError `bad_request`. */
@@ -89,6 +97,10 @@ const ownFields = {
   ],
   /** Signed statements that change the administrators of the peel. */
   administrators: optional(some(isBytes, maxStatements)),
+  /** The newest release of each environment, for a peel that insists. */
+  releases: optional(some(isBytes, maxReleases)),
+  /** The records that prove them, and those that changed. */
+  operatorRecords: ["operator_records", optional(some(isBytes, maxRecords))],
   /** Signed commands that the peel missed, oldest first. */
   jobs: some(isBytes, maxCommands),
   /** Something could not be read, so the peel sends another hello. */

@@ -232,7 +232,12 @@ export const house: readonly Wing[] = [
       room("agent/state-files", 10, "the peel's cache of state files"),
       room("agent/settings", 8, "the peel's settings: accepted, kept on disk, given to templates"),
       room("agent/schedule", 7, "when a peel runs what by itself"),
-      room("agent/consent", 7, "whether an operator signed what a command asks for"),
+      room(
+        "agent/releases",
+        8,
+        "which state files an operator released, and the newest records of operators",
+      ),
+      room("agent/consent", 9, "whether an operator signed what a command asks for"),
       room("agent/execution", 12, "running a command at most once"),
       room("agent/upgrade", 13, "changing the peel over to another executable"),
       room("agent/watchdog", 14, "the process above a peel: restart, trial, rollback"),

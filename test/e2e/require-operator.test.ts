@@ -63,7 +63,11 @@ async function newPeel(id: string): Promise<TestPeel> {
   const dataDir = join(files.path, id);
   makeDirectory(dataDir, 0o700);
   const config = join(dataDir, "peel.yaml");
-  writeFileAtomic(config, JSON.stringify({ require_operator: "on" }), secretMode);
+  writeFileAtomic(
+    config,
+    JSON.stringify({ require_operator: "on", operator_roles: { operator: ["*"], pair: ["cmd.run"] } }),
+    secretMode,
+  );
   const peel = startPeel(dataDir, [
     ...["--config", config, "--id", id, "--bus-url", bus.url, "--bus-ca", bus.caFile],
     ...["--master-url", master.url, "--enroll-ca", bus.caFile],

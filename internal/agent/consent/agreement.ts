@@ -29,7 +29,7 @@ export function agreedAt(
   const digest = sha256(request);
   for (const one of approvals) {
     const agreed = openRequest(one.request);
-    const who = signerOf(agreed, signedSubjects.approveRequest, one.records, rules);
+    const { name: who } = signerOf(agreed, signedSubjects.approveRequest, one.records, rules);
     const { request_digest } = v.parse(agreement, decode(agreed.body));
     if (request_digest === undefined) {
       refuse(`${who} did not sign which request it agrees to (request_digest)`);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { everythingReleased } from "../../../test/harness/everything-released.ts";
 import { systemRandom } from "../../base/id.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
 import { sha256 } from "../../base/sha256.ts";
@@ -20,6 +21,7 @@ const [second, minute, hour] = [1_000, 60_000, 3_600_000];
 const day = 24 * hour;
 const now = Date.UTC(2026, 5, 10);
 const rules: Rules = {
+  ...everythingReleased,
   administrators: [{ name: "root", publicKey: root.publicKey }],
   automationFunctions: [],
   now,

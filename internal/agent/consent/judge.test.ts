@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { everythingReleased } from "../../../test/harness/everything-released.ts";
 import { systemRandom } from "../../base/id.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
 import { merkleTree } from "../../identity/merkle/merkle.ts";
@@ -15,6 +16,7 @@ const newKey = () => newKeyPair("user", systemRandom);
 const [root, adminKey, annKey, eveKey] = [newKey(), newKey(), newKey(), newKey()];
 const now = Date.UTC(2026, 5, 1);
 const rules: Rules = {
+  ...everythingReleased,
   administrators: [{ name: "root", publicKey: root.publicKey }],
   automationFunctions: ["state.highstate", "test.*"],
   now,
@@ -185,8 +187,11 @@ describe("a stolen master cannot", () => {
     expect(bare("cmd.run")).toEqual(
       saying("no operator signed it, and cmd.run is not in automation_functions"),
     );
-    expect(bare("state.highstate")).toEqual({ by: "automation" });
-    expect(bare("test.ping")).toEqual({ by: "automation" });
+    expect(bare("test.ping")).toMatchObject({ by: "automation", call: { function: "test.ping" } });
+    expect(bare("state.highstate")).toEqual({
+      refused: "not run, because no operator released these state files",
+      isWhole: true,
+    });
     expect(bare("state.apply")).toEqual(saying("no operator signed it"));
   });
 

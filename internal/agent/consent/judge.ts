@@ -7,7 +7,9 @@ import { isSignedFor, openRequest } from "../../wire/signed-request.ts";
 import { signedSubjects } from "../../wire/signed-subjects.ts";
 import { clockToleranceMs } from "../../wire/verify-request.ts";
 import { agreedAt, maxWaitingMs } from "./agreement.ts";
+import { checkRoles, checkSomeRole } from "./operator-roles.ts";
 import { orRefusal, type Refusal, refuse } from "./refusal.ts";
+import { checkReleased, withNewestRelease } from "./released-files.ts";
 import { readJob, readRollout } from "./signed-body.ts";
 import { checkFiles } from "./signed-files.ts";
 import { type Rules, signerOf } from "./signer.ts";
@@ -17,7 +19,11 @@ import { type Rules, signerOf } from "./signer.ts";
 
 /** A command that this peel obeys. */
 export type Consent =
-  | { by: "automation" }
+  | {
+      by: "automation";
+      /** The call with exactly the files that are released. */
+      call: Call;
+    }
   | {
       by: "operator";
       operator: string;
@@ -41,17 +47,20 @@ export function judgeDispatch(
 ): Consent | Refusal {
   return orRefusal(() => {
     const evidence = decodeEvidence(body);
-    if (evidence === undefined) return withoutOperator(call.function, rules);
+    if (evidence === undefined) return withoutOperator(call, rules);
     const request = openRequest(evidence.request);
     const isRollout = isSignedFor(signedSubjects.startRollout, request);
     const subject = isRollout ? signedSubjects.startRollout : signedSubjects.createJob;
-    const who = signerOf(request, subject, evidence.records, rules);
+    const signer = signerOf(request, subject, evidence.records, rules);
+    const who = signer.name;
     const requested = (isRollout ? readRollout : readJob)(request.body, evidence.step, who);
     if (requested.function !== call.function) {
       refuse(`${who} signed a request for ${requested.function}, and the command is ${call.function}`);
     }
     if (!isSame(requested.args, call.args)) refuse(`${who} signed other arguments of ${call.function}`);
+    checkRoles(signer, call.function, rules.operatorRoles);
     checkFiles(call, requested.snapshot, who);
+    checkReleased(call, requested.unreleased, signer, rules);
     const agreed = agreedAt(request, requested.approvals, evidence, rules);
     const { timeoutMs, lastsMs } = requested;
     const until = (agreed ?? request.sentAt) + lastsMs;
@@ -95,7 +104,9 @@ export function judgeStop(
   return orRefusal(() => {
     const evidence = decodeEvidence(body);
     if (evidence !== undefined) {
-      signerOf(openRequest(evidence.request), signedSubjects.cancelJob(jid), evidence.records, rules);
+      const request = openRequest(evidence.request);
+      const signer = signerOf(request, signedSubjects.cancelJob(jid), evidence.records, rules);
+      checkSomeRole(signer, rules.operatorRoles);
       return { by: "operator" };
     }
     if (!isAutomatic) refuse("no operator signed that the job shall stop");
@@ -110,8 +121,10 @@ export function isAutomatic(name: string, functions: readonly string[]): boolean
   );
 }
 
-function withoutOperator(name: string, { automationFunctions }: Rules): Consent {
-  if (isAutomatic(name, automationFunctions)) return { by: "automation" };
+function withoutOperator(call: Call, rules: Rules): Consent {
+  const { function: name } = call;
+  if (isAutomatic(name, rules.automationFunctions))
+    return { by: "automation", call: withNewestRelease(call, rules) };
   return refuse(
     `no operator signed it, and ${name} is not in automation_functions: ask with svc and an operator file (svc login)`,
   );

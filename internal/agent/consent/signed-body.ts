@@ -18,6 +18,8 @@ export interface SignedCall {
   targets_digest?: Uint8Array | undefined;
   /** The digest of the state files that it runs. */
   snapshot?: Uint8Array | undefined;
+  /** It runs files that nobody released, which its signer computed. */
+  unreleased: boolean;
 }
 
 const call = {
@@ -38,6 +40,7 @@ const frozen = {
   targets_digest: digest,
   snapshot: digest,
   approvals: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0)), 0),
+  unreleased: v.optional(v.boolean(), false),
 };
 const job = v.object({ ...call, ...frozen });
 const rollout = v.object({
@@ -65,9 +68,9 @@ export function readRollout(body: Uint8Array, step: Evidence["step"], who: strin
   const timeoutMs = timeoutOf(called.timeout);
   // No wave begins after the deadline, and one that began before runs to its end.
   const lastsMs = rolloutDeadline(deadline) + timeoutMs;
-  const { targets_digest, snapshot, approvals } = requested;
+  const { targets_digest, snapshot, approvals, unreleased } = requested;
   return {
     ...{ function: called.function, args: called.args },
-    ...{ timeoutMs, lastsMs, targets_digest, snapshot, approvals },
+    ...{ timeoutMs, lastsMs, targets_digest, snapshot, approvals, unreleased },
   };
 }

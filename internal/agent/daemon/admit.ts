@@ -1,7 +1,7 @@
 import { describeError } from "../../base/errors.ts";
 import type { Command } from "../../wire/command.ts";
 import type { JobReturn } from "../../wire/return.ts";
-import type { Consent } from "../consent/mod.ts";
+import type { Consent, Refusal } from "../consent/mod.ts";
 import { type Acceptance, busyReturn, failedReturn } from "../execution/mod.ts";
 import { logOf } from "./returns.ts";
 import type { Work } from "./work.ts";
@@ -39,7 +39,7 @@ export function admit(work: Work, command: Command, consent: Consent | undefined
   const used = spend(work, command, consent);
   if (used === undefined) return true;
   dedup.close(jid, deadline, "done");
-  refuse(work, command, used);
+  refuse(work, command, { refused: used });
   return false;
 }
 
@@ -93,10 +93,13 @@ export function spend(
 }
 
 /** Reports to the operator why this peel does not obey. */
-export function refuse({ returns, local, clock, log }: Work, command: Command, reason: string): void {
+export function refuse({ returns, local, clock, log }: Work, command: Command, refusal: Refusal): void {
   local.counts.refused.unsigned++;
-  logOf(log, command).warn("command refused", { reason });
+  logOf(log, command).warn("command refused", { reason: refusal.refused });
   returns.answered.set(command.jid, true);
-  const message = `not run, because this peel obeys operators only (require_operator): ${reason}`;
+  const { refused, isWhole } = refusal;
+  const message = isWhole
+    ? refused
+    : `not run, because this peel obeys operators only (require_operator): ${refused}`;
   returns.report(command, failedReturn(message, clock.now(), 0), false);
 }

@@ -28,10 +28,11 @@ export async function dispatch(work: Work, command: Command): Promise<void> {
     return;
   }
   const consent = work.insistence?.dispatch(command, call);
-  if (consent !== undefined && "refused" in consent) return refuse(work, command, consent.refused);
+  if (consent !== undefined && "refused" in consent) return refuse(work, command, consent);
   const isFree = consent?.by === "automation" || (consent?.by === "operator" && consent.isWave);
   if (isFree) automatic.set(command.jid, true);
-  await (executor.isReadOnly(call) ? runReadOnly : change)(work, command, call, consent);
+  const allowed = consent?.by === "automation" ? consent.call : call;
+  await (executor.isReadOnly(call) ? runReadOnly : change)(work, command, allowed, consent);
 }
 
 /** Whether a command came before. */
@@ -50,7 +51,7 @@ async function runReadOnly(
   consent: Consent | undefined,
 ): Promise<void> {
   const used = spend(work, command, consent);
-  if (used !== undefined) return refuse(work, command, used);
+  if (used !== undefined) return refuse(work, command, { refused: used });
   logOf(work.log, command).info("job taken", { function: call.function });
   work.returns.answered.set(command.jid, true);
   const deadline = deadlineOf(work, command, consent);

@@ -8,6 +8,7 @@ import { isUnserved } from "../../bus/connection/mod.ts";
 import { helloSubject, hintSubject, keySubject } from "../../bus/subjects/subjects.ts";
 import { type BootstrapDocument, parseDocument } from "../../identity/bootstrap/mod.ts";
 import { encodeHello, type HelloAnswer, openHelloAnswer } from "../../wire/hello.ts";
+import type { Insistence } from "../consent/mod.ts";
 import type { AuditHeads, Connection, Spread } from "../link/mod.ts";
 import type { FedSettingsStore } from "../settings/mod.ts";
 import type { StateFiles } from "../state-files/mod.ts";
@@ -51,6 +52,8 @@ export interface HelloOptions {
   audit?: Pick<AuditHeads, "take">;
   /** Receives over what time the masters want a whole fleet to come back. */
   spread: Pick<Spread, "reported">;
+  /** Receives releases and records of operators; absent on a peel that obeys masters. */
+  insistence?: Pick<Insistence, "releases" | "learn">;
   /** Receives statements that change the administrators. */
   administrators?: Pick<Administrators, "version" | "take">;
   clock: Clock;
@@ -202,6 +205,7 @@ async function exchangeOnce(options: HelloOptions, confirm: () => void): Promise
     settingsVersion: options.settings.version,
     commandKeys: known,
     ...defined({ administratorsVersion: options.administrators?.version }),
+    ...(options.insistence === undefined ? {} : { insists: true, releases: options.insistence.releases }),
   });
   const subject = helloSubject(options.peelId);
   const answer = openHelloAnswer(await options.connection.request(subject, hello, requestTimeoutMs));
@@ -209,6 +213,8 @@ async function exchangeOnce(options: HelloOptions, confirm: () => void): Promise
   warnOfSkew(answer.serverTime, { sentAt, receivedAt: clock.now() }, log);
   options.spread.reported(answer.spreadMs);
   const document = parseDocument(answer.clusterInfo);
+  // The calls of this peel wait for its settings, and then need the releases.
+  takeReleases(options, answer, confirm);
   const take = () => {
     options.settings.take(defined({ envelope: answer.settings, error: answer.settingsError }));
     for (const command of answer.jobs) options.onCommand(command);
@@ -236,6 +242,16 @@ function takeSigned(options: HelloOptions, answer: HelloAnswer, confirm: () => v
   if (answer.audit !== undefined) options.audit?.take(answer.audit);
   // There may be more than one answer has.
   if (options.administrators?.take(answer.administrators ?? []) === true) confirm();
+}
+
+/** Masters must learn what this peel took, so that no release is made with a version that it has. */
+function takeReleases({ insistence, log }: HelloOptions, answer: HelloAnswer, confirm: () => void): void {
+  const { releases = [], operatorRecords: records = [] } = answer;
+  try {
+    if (insistence?.learn({ releases, records }) === true) confirm();
+  } catch (thrown) {
+    log.error("releases are not stored", { reason: describeError(thrown) });
+  }
 }
 
 /** The masters' time is from some moment of the round trip. Only what exceeds that is clock skew. */

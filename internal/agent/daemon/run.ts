@@ -10,7 +10,7 @@ import { installationIdOf, systemHost } from "../../host/facts/mod.ts";
 import { restAfterWork } from "../../program/daemon/mod.ts";
 import { createParts, startHealthServer } from "../../program/health/mod.ts";
 import { tracing } from "../../program/tracing/mod.ts";
-import { checkAutomation, createInsistence } from "../consent/mod.ts";
+import { checkAutomation, checkOperatorRoles, createInsistence, type Insistence } from "../consent/mod.ts";
 import {
   createKeyRing,
   enrollAgain,
@@ -20,9 +20,11 @@ import {
   resolvePeelId,
 } from "../identity/mod.ts";
 import { createObstacle } from "../link/mod.ts";
+import { openReleases } from "../releases/mod.ts";
 import { checkSchedule } from "../schedule/mod.ts";
 import { type Accepted, openAccepted, outrank, warnOfOutranked } from "../succession/mod.ts";
 import {
+  type Administrators,
   createAdministrators,
   createCommandKeys,
   createRecoveryKeys,
@@ -52,6 +54,7 @@ export async function runPeel(options: PeelOptions): Promise<void> {
   const { config, clock, log, signal } = options;
   checkSchedule(config.schedule);
   checkAutomation(config.automation_functions);
+  checkOperatorRoles(config.operator_roles);
   const authDir = join(options.dataDir, "auth");
   const { deps, accepted } = identify(options, authDir);
   const { peelId } = deps;
@@ -156,15 +159,21 @@ function identify(options: PeelOptions, authDir: string): { deps: PeelDeps; acce
   const keys = createKeyRing(files, log);
   const administrators = createAdministrators(files, log);
   const trust = { commandKeys, recoveryKeys, administrators, refusedStatements, roots };
-  const { config, clock } = options;
+  const { config } = options;
   const insistence =
-    config.require_operator === "on"
-      ? createInsistence({ administrators, automationFunctions: config.automation_functions, clock })
-      : undefined;
-  if (insistence !== undefined) {
-    log.info("this peel obeys operators only", { administrators: administrators.current.length });
-  }
+    config.require_operator === "on" ? insist(options, files.releases, administrators) : undefined;
   return { deps: { ...options, peelId, files, keys, ...trust, ...defined({ insistence }) }, accepted };
+}
+
+function insist(
+  { config, clock, log }: PeelOptions,
+  file: string,
+  administrators: Administrators,
+): Insistence {
+  log.info("this peel obeys operators only", { administrators: administrators.current.length });
+  const { release_roles: roles, release_environments: environments } = config;
+  const releases = openReleases({ file, administrators, roles, environments, clock, log });
+  return createInsistence({ administrators, config, releases, clock });
 }
 
 /**

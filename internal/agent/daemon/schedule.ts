@@ -7,7 +7,8 @@ import { type Tracer, untraced } from "../../base/trace.ts";
 import { scheduleSubject } from "../../bus/subjects/subjects.ts";
 import type { PeelConfig } from "../../program/config/mod.ts";
 import { encodeScheduledRun } from "../../wire/scheduled-run.ts";
-import { fittingReturn } from "../execution/mod.ts";
+import type { Insistence } from "../consent/mod.ts";
+import { failedReturn, fittingReturn } from "../execution/mod.ts";
 import { createUptime, startScheduler } from "../schedule/mod.ts";
 import { endTrace } from "./end-trace.ts";
 import type { Local } from "./local.ts";
@@ -25,6 +26,8 @@ export function startSchedule(options: {
   local: Pick<Local, "executor" | "outbox" | "counts">;
   /** Encoded peel id. */
   peelId: string;
+  /** Says which state files run; absent on a peel that obeys masters. */
+  insistence?: Pick<Insistence, "own">;
   /** Begins a trace for each run. */
   tracer?: Tracer;
   clock: Clock;
@@ -33,19 +36,20 @@ export function startSchedule(options: {
   random: Random;
   log: Log;
 }): { stop(): void } {
-  const { local, peelId, tracer = untraced, clock } = options;
+  const { local, peelId, insistence, tracer = untraced, clock } = options;
   /** The spans of the last runs, which end before their results are published. */
   const traces = createBoundedMap<string>(2 * maxTraces);
   return startScheduler({
     ...options,
-    async run(task) {
-      const { id, call } = task;
+    async run({ id, call: planned }) {
+      const call = insistence?.own(planned) ?? planned;
+      if ("refused" in call) return failedReturn(call.refused, clock.now(), 0);
       const span = tracer.begin(`run ${call.function}`, {
         attributes: { "svc.jid": id, "svc.peel": peelId, "svc.function": call.function },
       });
       if (span.traceparent !== undefined) traces.set(id, span.traceparent);
       const result = await local.executor.run({
-        ...task,
+        ...{ id, call },
         origin: { trigger: "schedule", jid: id },
         deadline: clock.now() + maxRunMs,
       });

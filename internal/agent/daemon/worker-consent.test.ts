@@ -13,11 +13,12 @@ describe("on a peel that obeys operators only", () => {
   /** Each name of a function is a request of its own, as long as `nonce` does not say otherwise. */
   const insisting = (nonceOf = (name: string) => name) =>
     listedPeel(join(files.path, `${++count}`), {
-      dispatch: (_, { function: name }) =>
-        name.startsWith("unsigned")
+      dispatch: (_, call) => {
+        const { function: name } = call;
+        return name.startsWith("unsigned")
           ? { refused: "no operator signed it" }
           : name.startsWith("automatic")
-            ? { by: "automation" }
+            ? { by: "automation", call }
             : {
                 by: "operator",
                 operator: "ann",
@@ -26,7 +27,11 @@ describe("on a peel that obeys operators only", () => {
                 until: signedAt + 60_000,
                 timeoutMs: 30_000,
                 isWave: name.startsWith("wave"),
-              },
+              };
+      },
+      own: (call) => call,
+      releases: [],
+      learn: () => false,
       stop: ({ jid }, isAutomatic) =>
         isAutomatic || jid === "signed" ? { by: "operator" } : { refused: "nobody signed" },
     });

@@ -16,6 +16,8 @@ export interface StartupOptions {
   executor: Pick<Executor, "run">;
   settings: Pick<SettingsStore, "resolved" | "refresh">;
   stateFiles: Pick<StateFiles, "waitForFirstSync">;
+  /** Says which state files run; absent on a peel that obeys masters. */
+  insistence?: { own(call: Call): Call | { refused: string } };
   clock: Clock;
   random: Random;
   log: Log;
@@ -77,6 +79,9 @@ async function run(
     untilResolved(settings, clock, signal),
   ]);
   signal.throwIfAborted();
+  const allowed = options.insistence?.own(call) ?? call;
+  if ("refused" in allowed)
+    return log.error("start-up states failed", { function: call.function, error: allowed.refused });
   log.info("start-up states begin", { function: call.function, ...call.args });
   const id = newId("job", clock.now(), options.random);
   const {
@@ -84,7 +89,7 @@ async function run(
     error,
     return: value,
     duration_ms,
-  } = await options.executor.run({ id, call, origin: { trigger: "startup" } });
+  } = await options.executor.run({ id, call: allowed, origin: { trigger: "startup" } });
   const summary =
     typeof value === "object" && value !== null && "summary" in value ? value.summary : undefined;
   const fields = { function: call.function, summary, duration_ms };

@@ -19,6 +19,8 @@ export interface IdentityFiles {
   recoveryKeys: string;
   /** Names and public keys of the administrators, whose operators this peel obeys. */
   administrators: string;
+  /** The greatest release of each environment that this peel took, and the newest records of operators. */
+  releases: string;
   /** The last statement of succession that this peel accepted. */
   succession: string;
   /** When this peel last asked for one. */
@@ -44,6 +46,7 @@ export function identityFiles(authDir: string, peelId: string): IdentityFiles {
     anchor: join(authDir, "enroll-ca.crt"),
     recoveryKeys: join(authDir, "recovery-keys"),
     administrators: join(authDir, "administrators"),
+    releases: join(authDir, "releases"),
     succession: join(authDir, "succession.json"),
     successionRequested: join(authDir, "succession-asked"),
     busCa: join(authDir, "bus-ca.crt"),

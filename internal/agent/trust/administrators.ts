@@ -31,6 +31,8 @@ export interface Administrators {
   readonly version: number;
   /** Of the current list, hex; absent where there is none. */
   readonly digest: string | undefined;
+  /** The account of the peels, which names the fleet of this peel; absent before it has credentials. */
+  readonly fleet: string | undefined;
   /** Whether this peel has learned none. A damaged file is still one. */
   readonly lacking: boolean;
   /**
@@ -109,6 +111,9 @@ export function createAdministrators(
     },
     get digest() {
       return kept.list.length === 0 ? undefined : digestOfAdministrators(kept.list);
+    },
+    get fleet() {
+      return ownFleet();
     },
     get lacking() {
       return !existsSync(file);

@@ -1,7 +1,10 @@
 import * as v from "valibot";
+import { roleNameForm } from "../../base/names/names.ts";
 import { peelIdFromConfig } from "../../base/names/peel-id.ts";
+import { gitGlobs } from "./git.ts";
 import { listOf } from "./list.ts";
 import { logOptions } from "./log-options.ts";
+import { operatorRoles } from "./operator-roles.ts";
 import { inDataDir, inGroup, type OptionTable, option } from "./option.ts";
 import { otlpOptions } from "./otlp.ts";
 import { address, bool, emptyOr, oneOf, path, requiredPath, text } from "./scalar.ts";
@@ -43,6 +46,10 @@ const functionPatterns = listOf({
     ),
   ),
 });
+
+const roleName = v.pipe(v.string(), v.regex(roleNameForm, "expected the name of a role"));
+
+const roleNames = listOf({ name: "roles", placeholder: "<role>", item: roleName });
 
 /** Every key of the peel daemon (specification, "Peel configuration"). */
 export const peelOptions = {
@@ -129,7 +136,31 @@ export const peelOptions = {
       ["state.highstate", "state.apply", "test.*"],
       "functions that masters may run without an operator, for the reactor and policies; only with require_operator: on",
     ),
+    release_roles: option(
+      roleNames,
+      [],
+      "roles whose operators may release state files for this peel, besides admin; only with require_operator: on",
+    ),
+    release_environments: option(
+      gitGlobs,
+      ["base"],
+      "patterns of environments whose state files may run here once an operator released them; only with require_operator: on",
+    ),
   }),
+  ...inGroup(
+    "Operators",
+    {
+      operator_roles: option(
+        operatorRoles,
+        new Map([
+          ["admin", ["*"]],
+          ["operator", ["*"]],
+        ]),
+        "which functions operators may request, by their role: a map of roles to patterns of functions; only with require_operator: on",
+      ),
+    },
+    { flag: null },
+  ),
   ...inGroup("States", {
     states_cache: option(requiredPath, inDataDir("states-cache"), "directory of the state file cache"),
     startup_states: option(

@@ -105,6 +105,8 @@ const samples: Record<string, readonly [string, string]> = {
   "evidence.tpm_tcti": ["device:/dev/tpmrm0", ""],
   require_operator: ["off", "on"],
   automation_functions: ["test.ping,state.*", ""],
+  release_roles: ["releaser,lead", ""],
+  release_environments: ["base,stage-*", "base"],
   states_cache: ["/a", "/b"],
   startup_states: ["highstate", ""],
   startup_sls_list: ["web,db.main", ""],
