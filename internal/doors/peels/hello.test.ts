@@ -163,7 +163,7 @@ test.each([
   ["a number", encode(1)],
   ["a truncated map", encode({ a: "bcd" }).subarray(0, 4)],
   ["an extension type", new Uint8Array([0x81, 0xa1, 0x61, 0xd6, 0xff, 0, 0, 0, 0])],
-  ["more than 4 KiB", encode({ a: "x".repeat(5_000) })],
+  ["more than 16 KiB", encode({ a: "x".repeat(17_000) })],
   ["very much", encode({ a: "x".repeat(500_000) })],
 ])("%s is refused by a map with the error alone", async (_, data) => {
   expect(await request(data)).toEqual({
