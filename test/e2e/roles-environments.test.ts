@@ -39,6 +39,8 @@ const roles = (line = "") => `roles:
         targets: '*'
 ${line}`;
 
+const hex64 = /^[0-9a-f]{64}$/;
+
 interface Person {
   svc(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }>;
 }
@@ -75,6 +77,12 @@ const as = (name: string, ...args: string[]) => {
   return person.svc(...args);
 };
 const apply = (...args: string[]) => ["run", "web-1.example", "state.apply", "web", ...args];
+
+/** Runs what is in force. */
+async function applied(): Promise<string> {
+  await host.svc(...apply());
+  return written();
+}
 
 beforeAll(async () => {
   host = await initSingleHost();
@@ -203,7 +211,22 @@ test("over REST the same is refused, with a token of the role", async () => {
     }
   }
   expect((await post("jobs", { args: { mods: ["web"], commit: commits[0] } })).status).toBe(403);
-  expect((await post("jobs", { args: { mods: ["web"] } })).status).toBe(202);
+  const run = { args: { mods: ["web"] } };
+  const accepted = await post("jobs", run);
+  expect(accepted.status).toBe(202);
+  const { content } = (await accepted.json()) as {
+    content: { environment: string; commit: string; snapshot: string };
+  };
+  expect(content).toEqual({
+    environment: "base",
+    commit: commits[1] ?? "",
+    snapshot: expect.stringMatching(hex64) as never,
+  });
+  // A digest binds a request to these files; others are refused.
+  expect((await post("jobs", { ...run, snapshot: content.snapshot })).status).toBe(202);
+  const other = await post("jobs", { ...run, snapshot: "ab".repeat(32) });
+  expect([other.status, await other.text()]).toEqual([409, expect.stringContaining("abababababab")]);
+  expect((await post("rollouts", { ...run, snapshot: content.snapshot })).status).toBe(202);
 });
 
 test("who agrees needs the environment as well", async () => {
@@ -223,8 +246,23 @@ test("who agrees needs the environment as well", async () => {
   expect(written()).toBe("new");
 });
 
+test("a commit that was the newest when it was requested runs after a later push", async () => {
+  const [, requested = ""] = commits;
+  const parked = await as("pam", ...apply(`commit=${requested}`, "--output", "json"));
+  const { approval } = JSON.parse(parked.stdout) as { approval: string };
+  const later = remote.commit("main", tree("later"));
+  commits.push(later);
+  await until(applied, (found) => found === "later");
+  expect((await as("pat", ...apply(`commit=${requested}`))).stderr).toContain("other than the newest");
+  expect((await as("pat", "approval", "approve", approval)).code).toBe(0);
+  await until(written, (found) => found === "new");
+  remote.commit("main", tree("new"));
+  await until(applied, (found) => found === "new");
+});
+
 test("an older commit needs a role that says so", async () => {
-  const [old = "", newest = ""] = commits;
+  const old = commits[0] ?? "";
+  const newest = remote.git("rev-parse", "main");
   const refused = await as("ann", ...apply(`commit=${old}`));
   expect(refused).toMatchObject({
     code: 1,
@@ -279,10 +317,49 @@ test("an event chooses no environment: a rule that would let it is refused", asy
   expect((await host.svc("reactor", "lint", rules)).code).toBe(0);
 });
 
-test("the audit names the refused requests, and the files of those that ran", async () => {
-  const listed = await host.svc("audit", "list", "--output", "json", "--limit", "200");
-  const entries = JSON.parse(listed.stdout) as { operator: string; outcome: string; reason?: string }[];
-  const ofAnn = entries.filter(({ operator, outcome }) => operator === "ann" && outcome === "refused");
-  expect(ofAnn.some(({ reason = "" }) => reason.includes("the environment release/evil"))).toBe(true);
+test("answers, events, the audit and what svc prints name the files that ran", async () => {
+  const ran = await host.svc(...apply("environment=v9", "--output", "json"));
+  const [line = ""] = /files of v9 at [0-9a-f]{12} \(commit [0-9a-f]{12}\)/.exec(ran.stderr) ?? [];
+  expect(line).not.toBe("");
+  const [job = ""] = /job-\w+/.exec(ran.stderr) ?? [];
+  const shown = await host.svc("job", "show", job, "--output", "json");
+  const { content } = JSON.parse(shown.stdout) as {
+    content: { environment: string; commit: string; snapshot: string };
+  };
+  expect(content).toEqual({
+    environment: "v9",
+    commit: remote.git("rev-parse", "v9"),
+    snapshot: expect.stringMatching(hex64) as never,
+  });
+  const text = await host.svc("job", "show", job);
+  expect(text.stdout).toContain(
+    `v9 at ${content.snapshot.slice(0, 12)} (commit ${content.commit.slice(0, 12)})`,
+  );
+  const started = await host.svc("rollout", "start", "web-1.example", "state.apply", "web", "environment=v9");
+  expect(started.stderr).toContain(line);
+  const [rollout = ""] = /rol-\w+/.exec(started.stderr) ?? [];
+  const one = await host.svc("rollout", "show", rollout, "--output", "json");
+  expect(JSON.parse(one.stdout)).toMatchObject({ content });
+  expect((await host.svc("rollout", "show", rollout)).stdout).toContain(line.replace("files of ", ""));
+  const events = await until(
+    async () =>
+      (await host.svc("events", "--since", "5m", "--tag", `svc/job/${job}/*`, "--output", "jsonl")).stdout,
+    (found) => found.includes("/ended"),
+  );
+  for (const event of events.trim().split("\n"))
+    expect(JSON.parse(event)).toMatchObject({ data: { content } });
+  const audit = JSON.parse(
+    (await host.svc("audit", "list", "--output", "json", "--limit", "500")).stdout,
+  ) as {
+    subjects: Record<string, unknown>;
+    operator: string;
+    action: string;
+    outcome: string;
+    reason?: string;
+  }[];
+  const own = audit.find(({ subjects, action }) => action === "jobs.create" && subjects.environment === "v9");
+  expect(own?.subjects).toMatchObject(content);
+  const refused = audit.filter(({ operator, outcome }) => operator === "ann" && outcome === "refused");
+  expect(refused.some(({ reason = "" }) => reason.includes("the environment"))).toBe(true);
   expect(master.output()).not.toContain("uncaught");
 });

@@ -71,11 +71,14 @@ export async function readPages(
 export const outcomeWord = ({ genuine, outcome }: AuditView): string =>
   genuine ? outcome : `${outcome} (not genuine)`;
 
+/** Digests, whose first digits are enough for people. */
+const shortens: ReadonlySet<string> = new Set(["commit", "snapshot"]);
+
 /** What an entry is about, and why it was refused or failed, in one line. */
 export function aboutLine({ subjects, reason = "" }: AuditView): string {
   const about = Object.entries(subjects)
     .filter(([name]) => name !== "begun" && name !== "args_digest" && name !== "peel_count")
-    .map(([name, value]) => `${name}=${wordOf(value)}`)
+    .map(([name, value]) => `${name}=${shortens.has(name) ? wordOf(value).slice(0, 12) : wordOf(value)}`)
     .join(" ");
   return [about, reason].filter((text) => text !== "").join(": ");
 }

@@ -1,4 +1,5 @@
 import { type Outcome, outcomes } from "../../fleet/jobs/records/mod.ts";
+import type { ShownContent } from "../../wire/content.ts";
 
 /** Number of targets with each outcome; absent means 0. */
 export type Counts = Partial<Record<Outcome, number>>;
@@ -15,6 +16,8 @@ export interface Dispatched {
   targets: readonly string[];
   /** How many of them are not connected now. */
   away: number;
+  /** The state files that it runs, if it runs any. */
+  content?: ShownContent;
 }
 
 /** `12 peels, 2 of them not connected` */

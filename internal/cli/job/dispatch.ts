@@ -1,8 +1,10 @@
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { jobOperations } from "../../fleet/jobs/mod.ts";
 import { readCall } from "../../host/modules/mod.ts";
 import { type Cli, Exit, type RestWords } from "../../program/command-line/mod.ts";
+import { contentWords } from "../../wire/content-words.ts";
 import { withBus } from "../operator.ts";
 import { request } from "../request.ts";
 import { approvalsFor, sayWhether } from "../roles/may-do.ts";
@@ -55,13 +57,16 @@ export async function runJob(wanted: RunRequest, cli: Cli): Promise<void> {
     });
     if (wanted.mode === "async") {
       const job = await dispatch(bus, work);
-      await cli.print({ jid: job.jid, targets: job.targets, status: "running" }, () => job.jid);
+      const { jid, targets, content } = job;
+      await cli.print({ jid, targets, status: "running", ...defined({ content }) }, () => jid);
+      sayFiles(job, cli);
       return cli.say(`${jobSize(job)}; watch with svc job watch ${job.jid}`);
     }
     const results = createResults(cli, wanted.show);
     if (wanted.batch === undefined) {
       const job = await dispatch(bus, work);
       cli.say(`${job.jid} on ${jobSize(job)}`);
+      sayFiles(job, cli);
       const { jid } = job;
       const end = await untilInterrupted(cli, (signal) => watchJob(bus, results, jid, cli, signal, true));
       return printEnd(results, end, cli);
@@ -84,6 +89,10 @@ export async function runJob(wanted: RunRequest, cli: Cli): Promise<void> {
       cli,
     );
   });
+}
+
+function sayFiles({ content }: Dispatched, cli: Cli): void {
+  if (content !== undefined) cli.say(`files of ${contentWords(content)}`);
 }
 
 /** A mistake in the words is reported before anything is sent to the bus. @returns what reads the rest from there */

@@ -7,6 +7,7 @@ import {
   formatTable,
   type TableStyle,
 } from "../../program/command-line/mod.ts";
+import { contentWords } from "../../wire/content-words.ts";
 import { countWords, peelCount } from "../job/counts.ts";
 
 /** Peels of a wave that stand on its line. */
@@ -73,6 +74,7 @@ function fieldsOf(view: RolloutView): [string, string][] {
   return [
     ["id", view.id],
     ["function", [view.function, ...args].join(" ")],
+    ...optional("files", view.content && contentWords(view.content)),
     ...optional("target", view.target),
     ["status", `${view.status}${paused}${ending}`],
     ...optional("reason", view.reason),

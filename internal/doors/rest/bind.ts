@@ -213,7 +213,7 @@ function statusOf({ statusWith, answers }: Lines, fields: Record<string, unknown
 function shownOf(fields: Record<string, unknown>, show: string | readonly string[] | undefined): unknown {
   if (show === undefined) return fields;
   if (typeof show === "string") return fields[show];
-  return Object.fromEntries(show.map((name) => [name, fields[name]]));
+  return Object.fromEntries(show.flatMap((name) => (name in fields ? [[name, fields[name]]] : [])));
 }
 
 /** @throws SvcError `internal` for a route behind a token that was reached without one */

@@ -1,5 +1,6 @@
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
 import { sha256Hex } from "../../base/sha256.ts";
+import type { Content } from "../../wire/content.ts";
 import type { Passenger, Touch } from "../operation/mod.ts";
 
 type Subjects = Readonly<Record<string, Plain>>;
@@ -10,10 +11,15 @@ const maxText = 500;
 /** Arguments that take more are recorded as their digest. */
 const maxArgumentBytes = 4_096;
 
-/** What a request is about, as its first entry says it. */
+/**
+ * What a request is about, as its first entry says it.
+ *
+ * @param files the state files that it was accepted for
+ */
 export function describeSubjects(
   { touched, input, scope, agreement }: Pick<Passenger, "touched" | "input" | "scope" | "agreement">,
   isSafe: (functionName: string) => boolean,
+  files?: Content,
 ): Subjects {
   const fields = Object(input) as Record<string, unknown>;
   const called = fields.function;
@@ -27,6 +33,7 @@ export function describeSubjects(
     ...(typeof called === "string"
       ? { function: short(called), ...ofArguments(fields.args, isSafe(called)) }
       : {}),
+    ...ofFiles(files),
   };
 }
 
@@ -70,6 +77,12 @@ export function jobSubjects(called: { function: string; args: unknown }, peels: 
 function versionOf(touched: Touch): Subjects {
   const version = "operator" in touched ? touched.version : undefined;
   return version !== undefined && Number.isSafeInteger(version) && version > 0 ? { version } : {};
+}
+
+function ofFiles(files: Content | undefined): Subjects {
+  if (files === undefined) return {};
+  const { environment, commit, snapshot } = files;
+  return { environment: short(environment), commit, snapshot };
 }
 
 function ofTouch(touched: Touch): Subjects {

@@ -24,10 +24,17 @@ export interface JobTeller {
 }
 
 /** What an event says of a job. */
-type Reported = Pick<Job, "jid" | "function" | "target" | "createdBy" | "settled"> & {
+type Reported = Pick<Job, "jid" | "function" | "target" | "createdBy" | "settled" | "content"> & {
   targets: number;
   depth: number;
 };
+
+/** The state files that a job or rollout runs, as an event names them. */
+export function filesOf({ content }: Pick<Job, "content">): Record<string, Plain> {
+  if (content === undefined) return {};
+  const { environment, commit, snapshot } = content;
+  return { content: { environment, commit, snapshot } };
+}
 
 /**
  * Every master sees every job and reports it. Each report has a subject of its own on which the stream takes one
@@ -43,7 +50,7 @@ export function publishJobs({ bus, clock, log }: { bus: Bus; clock: Clock; log: 
   const store = async (what: "created" | "ended", job: Reported, data: Record<string, Plain>) => {
     const { jid, createdBy } = job;
     const message = encodeServiceEvent({
-      data: { jid, function: job.function, ...data, created_by: createdBy },
+      data: { jid, function: job.function, ...data, ...filesOf(job), created_by: createdBy },
       source: masterSource,
       depth: job.depth,
     });
@@ -61,10 +68,10 @@ export function publishJobs({ bus, clock, log }: { bus: Bus; clock: Clock; log: 
     });
   };
   return {
-    note({ jid, function: name, target, targets, createdBy, createdAt, settled, metadata, ...job }) {
+    note({ jid, function: name, target, targets, createdBy, createdAt, settled, metadata, content, ...job }) {
       // Its result is an event, and a tombstone never was a job.
       if (job.schedule !== undefined || job.forbidden === true) return;
-      const fields = { jid, function: name, createdBy, ...defined({ target, settled }) };
+      const fields = { jid, function: name, createdBy, ...defined({ target, settled, content }) };
       const known: Reported = { ...fields, targets: targets.length, depth: depthOf(metadata) };
       if (isLoaded) report(known);
       else backlog.add(known, settled?.finishedAt ?? createdAt);

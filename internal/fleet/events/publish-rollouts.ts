@@ -2,6 +2,7 @@ import { defined } from "../../base/defined.ts";
 import { depthOf } from "../reactor/events/mod.ts";
 import { isLive, type Rollout } from "../rollout/mod.ts";
 import { type ChangeTeller, publishChanges } from "./publish-changes.ts";
+import { filesOf } from "./publish-jobs.ts";
 
 /** Reports that a rollout came to another status, or to its next wave. */
 export type RolloutTeller = ChangeTeller<Rollout>;
@@ -18,7 +19,7 @@ export const publishRollouts = (deps: Parameters<typeof publishChanges>[1]): Rol
         const by = abort?.by ?? pause?.by;
         return {
           ...{ id, function: rollout.function, status, wave: waves.length, waves: plan.bounds.length },
-          ...{ failures, ...defined({ by, reason }), created_by: createdBy },
+          ...{ failures, ...defined({ by, reason }), ...filesOf(rollout), created_by: createdBy },
         };
       },
       depthOf: ({ metadata }) => depthOf(metadata),

@@ -1,6 +1,7 @@
 import { SvcError, toSvcError } from "../../base/errors.ts";
 import { encode } from "../../base/msgpack.ts";
 import { sha256 } from "../../base/sha256.ts";
+import type { Content as Files } from "../../wire/content.ts";
 import { type Content, describeEnd, describeSubjects, type End } from "../audit/mod.ts";
 import { type Ending, nameOfCaller, type Passenger } from "../operation/mod.ts";
 
@@ -25,10 +26,15 @@ export interface ContentDeps {
 export const isRecorded = ({ kind, operation }: Pick<Passenger, "kind" | "operation">): boolean =>
   kind === "read" ? readsSecrets.has(operation) : !bulk.has(operation);
 
-/** The entry of a request, without its outcome. */
+/**
+ * The entry of a request, without its outcome.
+ *
+ * @param files the state files that it was accepted for
+ */
 export function contentOf(
   passenger: Passenger,
   { isSafe }: ContentDeps,
+  files?: Files,
 ): Omit<Content, "at" | "master" | "outcome" | "reason"> {
   const { caller, operation, input, requestId = "" } = passenger;
   const operator = caller.kind === "operator" ? caller : undefined;
@@ -37,7 +43,7 @@ export function contentOf(
     key: operator?.key ?? "",
     via: caller.door,
     action: operation,
-    subjects: describeSubjects(passenger, isSafe),
+    subjects: describeSubjects(passenger, isSafe, files),
     requestId,
     requestDigest: sha256(operator?.signed?.envelope ?? encode(input)),
   };

@@ -118,6 +118,18 @@ test("what changes something has an entry before and after it, and no secret is 
   expect(JSON.stringify(one.written)).not.toContain("hunter2");
 });
 
+test("the state files that a request runs are in it, by name, commit and digest", async () => {
+  const one = gated();
+  const files = { environment: "feature/a", commit: "local", snapshot: "ab".repeat(32) };
+  const requested = { target: "web-1", function: "state.apply", args: { environment: "feature/a" } };
+  await request(one, { requested: requested as never });
+  expect(one.written.map(({ subjects }) => subjects)).toMatchObject([files, files]);
+  expect(begun.subjects).not.toHaveProperty("snapshot");
+  const parking = gated({ park: async () => new WaitingRequest("apr-1", 1) });
+  await expect(request(parking, { requested: requested as never })).rejects.toThrow();
+  expect(parking.written[0]).toMatchObject({ action: "approvals.park", subjects: files });
+});
+
 test("arguments of functions that take no secrets are in it", async () => {
   const one = gated();
   await request(one, {

@@ -32,6 +32,12 @@ export interface GateDeps extends ContentDeps {
 /** What becomes of a request that the roles allow: it runs, or it is kept until others agree. */
 type Park = (() => Promise<WaitingRequest>) | undefined;
 
+interface Admitted {
+  park?: Park;
+  /** The files of the tree that it runs, if it runs any. */
+  content?: Content | undefined;
+}
+
 /**
  * The one gate before every operation, whichever door it comes through: roles, agreement of others, audit. A request
  * that changes something, decides or shows secrets has an entry before it runs and another one when it has ended;
@@ -41,23 +47,25 @@ export function createGate(deps: GateDeps): Gate {
   const refusals = createRefusalRecords(deps);
   return {
     async enter(passenger) {
-      let park: Park;
+      let admitted: Admitted;
       try {
-        park = await admit(passenger, deps);
+        admitted = await admit(passenger, deps);
       } catch (thrown) {
         await refusals.add(passenger, thrown);
         throw thrown;
       }
-      if (park !== undefined) throw await parked(passenger, park, deps);
+      const { park, content } = admitted;
+      const entry = () => contentOf(passenger, deps, content);
+      if (park !== undefined) throw await parked(passenger, park, entry(), deps);
       if (!isRecorded(passenger)) return async () => {};
-      const end = await deps.recorder.begin(contentOf(passenger, deps), nonceOf(passenger));
+      const end = await deps.recorder.begin(entry(), nonceOf(passenger));
       return (ending: Ending) => end(endOf(passenger, ending));
     },
   };
 }
 
 /** @throws SvcError `forbidden`, `conflict`, `bad_request`, `unavailable`, `storage` */
-async function admit(passenger: Passenger, deps: GateDeps): Promise<Park> {
+async function admit(passenger: Passenger, deps: GateDeps): Promise<Admitted> {
   const { agreement } = passenger;
   let peels: readonly string[] | undefined;
   const {
@@ -76,21 +84,22 @@ async function admit(passenger: Passenger, deps: GateDeps): Promise<Park> {
   if (agreement !== undefined) {
     assertAgreed(agreement, byRoles, peels);
     const { content } = agreement;
-    if (content === undefined) return;
+    if (content === undefined) return {};
     // What waits is stored apart from what was signed.
     assertSameFiles(filesOf(passenger) ?? content, content);
     await deps.assertPublished(content);
     passenger.settle?.(content);
-    return;
+    return { content };
   }
   const content = await resolveFiles(passenger, deps);
   if (content !== undefined) passenger.settle?.(content);
   const needs = Math.max(byRoles, requestedApprovals(passenger));
-  if (needs === 0) return;
+  if (needs === 0) return { content };
   const reason = rule ?? "the request asks for it";
   const approvals = deps.approvals();
   if (!approvals?.takes(passenger.operation)) throw cannotWait(passenger, needs, reason, deps);
-  return () => approvals.park(passenger, { needs, rule: reason, ...defined({ peels, content, isOlder }) });
+  const waiting = { needs, rule: reason, ...defined({ peels, content, isOlder }) };
+  return { park: () => approvals.park(passenger, waiting), content };
 }
 
 /** What its environment means now: what it starts uses these files. */
@@ -122,9 +131,10 @@ function cannotWait(
 async function parked(
   passenger: Passenger,
   park: NonNullable<Park>,
+  entry: ReturnType<typeof contentOf>,
   deps: GateDeps,
 ): Promise<WaitingRequest> {
-  const content = { ...contentOf(passenger, deps), action: "approvals.park" };
+  const content = { ...entry, action: "approvals.park" };
   const end = await deps.recorder.begin(content, nonceOf(passenger));
   let waiting: WaitingRequest;
   try {

@@ -10,9 +10,19 @@ const hints = { svc: { not_found: "see svc job list" } };
 export const jobDoors = {
   createJob: {
     rest: {
-      ...{ method: "POST", path: "/api/v1/jobs", tag, show: ["jid", "targets", "status"], readsAll: true },
+      ...{
+        method: "POST",
+        path: "/api/v1/jobs",
+        tag,
+        show: ["jid", "targets", "status", "content"],
+        readsAll: true,
+      },
       ...{ body: "required", maxBodyBytes: 512 * 1024 },
-      answers: { 202: "The job is stored and sent", 404: "No peel matches" },
+      answers: {
+        202: "The job is stored and sent",
+        404: "No peel matches",
+        409: "`snapshot` names other state files than those that are in force",
+      },
     },
     bus: { subject: "svc.job.request", queue, also: ["upgrades start"] },
     hints: { svc: { not_found: "see svc peels list" } },

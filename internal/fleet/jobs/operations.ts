@@ -3,7 +3,7 @@ import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { encodePeelId, namesOf } from "../../base/names/peel-id.ts";
 import { described, integer, plain, plainMap, timestamp, titled } from "../../base/schema.ts";
-import { shownContent } from "../../wire/content.ts";
+import { content, shownContent } from "../../wire/content.ts";
 import { endings } from "../../wire/return.ts";
 import {
   type Call,
@@ -146,6 +146,7 @@ export const createJob = operation({
       status: v.picklist(["running"]),
       /** Number of targets that are not connected now. */
       away: v.optional(v.number(), 0),
+      content: v.exactOptional(described(shownContent, "The state files that it runs")),
     }),
   ),
   touches: (input) => ({ peels: targetOf(input) }),
@@ -161,7 +162,10 @@ export const createJob = operation({
       agreement === undefined ? given : { jid: agreement.idFor("job"), createdAt: agreement.startedAt };
     const { job, away } = await dispatchJob(scoped, input, operatorOf(call), identity);
     call.note?.({ jid: job.jid });
-    return { jid: job.jid, targets: job.targets, status: "running" as const, away };
+    return {
+      ...{ jid: job.jid, targets: job.targets, status: "running" as const, away },
+      ...defined({ content: job.content && content.show(job.content) }),
+    };
   },
 });
 

@@ -23,7 +23,7 @@ export const rolloutDoors = {
         200: "With `dry_run`: the planned rollout",
         202: "The rollout is stored, and its list frozen",
         404: "No peel matches",
-        409: "Too many rollouts run",
+        409: "Too many rollouts run, or `snapshot` names other state files than those that are in force",
       },
     },
     bus: { subject: "svc.rollout.start", queue, also: ["upgrades start"] },

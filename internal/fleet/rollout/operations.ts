@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
 import { described, integer, plainMap, timestamp, titled } from "../../base/schema.ts";
+import { content, shownContent } from "../../wire/content.ts";
 import { signedOf } from "../jobs/mod.ts";
 import { outcomes } from "../jobs/records/mod.ts";
 import { feed, operation, operatorOf, pageFields, pageOf } from "../operation/mod.ts";
@@ -93,6 +94,7 @@ const view: v.GenericSchema<RolloutView> = titled(
     token: described(integer, "Grows with every master that takes it over"),
     heartbeat_at: described(timestamp, "When its driver sent its last heartbeat"),
     request_id: v.exactOptional(described(v.string(), "Id of the request that started it")),
+    content: v.exactOptional(described(shownContent, "The state files that all its waves run")),
   }),
 );
 
@@ -107,14 +109,16 @@ export const startRollout = operation({
       id: v.exactOptional(described(v.string(), "Absent with `dry_run`")),
       waves: v.array(wave),
       max_failures: integer,
+      content: v.exactOptional(described(shownContent, "The state files that all its waves run")),
     }),
   ),
   touches: (input) => ({ peels: targetOf(input) }),
   async run({ start: deps }: { start: StartDeps }, input, call) {
     const resolve = resolveFor(call, deps.resolve);
+    const files = defined({ content: call.content && content.show(call.content) });
     if (input.dry_run === true) {
       const { targets, plan } = await planRollout({ ...deps, resolve }, input);
-      return { waves: plannedWaves(plan, targets), max_failures: plan.maxFailures };
+      return { waves: plannedWaves(plan, targets), max_failures: plan.maxFailures, ...files };
     }
     const { requestId, log, agreement } = call;
     const signed = signedOf(call);
@@ -134,7 +138,7 @@ export const startRollout = operation({
     );
     const { id, plan } = rollout;
     call.note?.({ rollout: id });
-    return { id, waves: plannedWaves(plan, targets), max_failures: plan.maxFailures };
+    return { id, waves: plannedWaves(plan, targets), max_failures: plan.maxFailures, ...files };
   },
 });
 

@@ -1,3 +1,4 @@
+import { contentWords } from "../../../wire/content-words.ts";
 import type { App } from "../../api/mod.ts";
 import { Arguments } from "../../kit/arguments.tsx";
 import { Fact } from "../../kit/fact.tsx";
@@ -10,6 +11,7 @@ export function JobFacts({ app, job }: { app: App; job: ShownJob }) {
     <dl class="facts">
       <Fact name="Target" as="mono" value={job.target ?? `a list of ${job.targets.length}`} />
       <Arguments args={job.args} />
+      <Fact name="Files" value={job.content && contentWords(job.content)} />
       <Fact name="By">
         {job.created_by}, <Time at={job.created_at} now={app.now} />
         {job.approved_by !== undefined && `, with ${job.approved_by.join(", ")}`}

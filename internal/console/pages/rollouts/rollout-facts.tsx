@@ -1,3 +1,4 @@
+import { contentWords } from "../../../wire/content-words.ts";
 import type { App } from "../../api/mod.ts";
 import { Arguments } from "../../kit/arguments.tsx";
 import { Card } from "../../kit/card.tsx";
@@ -24,6 +25,7 @@ export function RolloutFacts({ app, rollout }: { app: App; rollout: ShownRollout
         <Fact name="Target" as="mono" value={rollout.target ?? `a list of ${rollout.targets}`} />
         <Fact name="Peels" as="number" value={rollout.targets.toLocaleString("en")} />
         <Arguments args={rollout.args} />
+        <Fact name="Files" value={rollout.content && contentWords(rollout.content)} />
         <Fact name="By">
           {rollout.created_by}, <Time at={rollout.created_at} now={app.now} />
           {rollout.approved_by !== undefined && `, with ${rollout.approved_by.join(", ")}`}
