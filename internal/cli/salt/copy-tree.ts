@@ -55,7 +55,7 @@ export async function copyTree({ roots }: Environment, options: CopyOptions): Pr
   const copied = new Map<string, Copied>();
   for (const root of roots) {
     const warnings: string[] = [];
-    for (const { path, real } of walkDirectory(root, warnings)) {
+    for (const { path, real } of walkDirectory(root, warnings, { followsLinks: true })) {
       if (copied.has(path)) continue;
       if (copied.size % filesBetweenPauses === 0) await options.pause();
       const read = readOne(real, max, (problem) =>

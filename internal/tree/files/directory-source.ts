@@ -1,16 +1,17 @@
 import { lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
-import { basename, dirname, join, sep } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { SvcError } from "../../base/errors.ts";
 import { isErrno, reasonOf } from "../../base/files/file.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import type { FileSource, SourceFile } from "./files.ts";
 import { maxFileBytes, pathProblem } from "./manifest.ts";
+import { ownerExecutes } from "./scan-directory.ts";
 import { below, noFile } from "./snapshot-source.ts";
 import { unreadable, walkDirectory } from "./walk-directory.ts";
 
 /**
  * Serves the current files of a directory on this host, to check states in a pipeline and to apply them
- * without a master. Symbolic links are followed only inside the directory.
+ * without a master. It has the files that a master would publish: symbolic links are left out.
  *
  * @throws SvcError `bad_request` when it is not a directory
  */
@@ -28,11 +29,10 @@ export function createDirectorySource(root: string, environment = "base"): FileS
   const locate = (path: string): { real: string; size: number; mode: number } | undefined => {
     if (pathProblem(path) !== undefined) return undefined;
     try {
-      const plain = join(realDirectory(dirname(path)), basename(path));
-      const own = lstatSync(plain);
-      const real = own.isSymbolicLink() ? realpathSync(plain) : plain;
-      if (!real.startsWith(top + sep)) return undefined;
-      const stat = own.isSymbolicLink() ? statSync(real) : own;
+      const parent = realDirectory(dirname(path));
+      if (parent !== join(top, dirname(path))) return undefined;
+      const real = join(parent, basename(path));
+      const stat = lstatSync(real);
       if (!stat.isFile() || stat.size > maxFileBytes) return undefined;
       return { real, size: stat.size, mode: stat.mode };
     } catch (thrown) {
@@ -57,7 +57,7 @@ export function createDirectorySource(root: string, environment = "base"): FileS
       let digest: string | undefined;
       return {
         size,
-        executable: (mode & 0o111) !== 0,
+        executable: (mode & ownerExecutes) !== 0,
         // Most callers only check whether a file exists, so its digest is computed on demand.
         get digest() {
           digest ??= sha256Hex(load(real));
@@ -72,7 +72,7 @@ export function createDirectorySource(root: string, environment = "base"): FileS
     },
     list(directory) {
       const paths = [...walkDirectory(top, [])].map(({ path }) => path);
-      return below(paths.sort(), directory);
+      return below(paths.sort(), directory).filter((path) => locate(path) !== undefined);
     },
   };
 }

@@ -15,6 +15,8 @@ export const maxFiles = 100_000;
 export const maxFileBytes = 64 * 1024 * 1024;
 const maxPathBytes = 1024;
 const maxSegmentBytes = 255;
+/** Directories of version control tools; they contain no state files. */
+export const skippedNames: ReadonlySet<string> = new Set([".git", ".svn", ".hg"]);
 const maxPageFiles = 1024;
 const maxPageBytes = maxBlobBytes / 2;
 /** Average number of files in a page. */

@@ -24,9 +24,11 @@ export {
   type Manifest,
   type ManifestFile,
   maxBlobBytes,
+  maxFileBytes,
   maxFiles,
   pathProblem,
   type SnapshotOrigin,
+  skippedNames,
 } from "./manifest.ts";
 export { createDirectoryScan } from "./scan-directory.ts";
 export { snapshotOf } from "./snapshot.ts";

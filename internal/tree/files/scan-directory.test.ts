@@ -1,11 +1,20 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { systemClock } from "../../base/clock.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import { createDirectorySource } from "./directory-source.ts";
-import { maxBlobBytes } from "./manifest.ts";
+import { maxBlobBytes, maxFileBytes } from "./manifest.ts";
 import { createDirectoryScan } from "./scan-directory.ts";
 
 let temporary = temporaryDirectory("scan");
@@ -68,7 +77,7 @@ test("a file written just now is read again, as it may change within one timesta
   expect((await scan.scan()).files.get("top.sls")?.digest).toBe(digest("base: 11\n"));
 });
 
-test("links are followed inside the directory; broken, cyclic and outside ones are left out with a warning", async () => {
+test("links are left out with a warning, wherever they lead", async () => {
   writeFileSync(join(temporary.path, "secret"), "outside");
   mkdirSync(join(temporary.path, "states-other"));
   symlinkSync("web/init.sls", join(root, "inside"));
@@ -80,10 +89,27 @@ test("links are followed inside the directory; broken, cyclic and outside ones a
   symlinkSync("..", join(root, "web/up"));
   symlinkSync("loop", join(root, "loop"));
   const { files, warnings } = await createDirectoryScan(root, later).scan();
-  expect([...files.keys()].sort()).toEqual(["alias/init.sls", "inside", "top.sls", "web/init.sls"]);
-  for (const name of ["out", "etc", "sibling", "dangling", "web/up", "loop"]) {
-    expect(warnings.some((line) => line.startsWith(`${name}: `))).toBe(true);
+  expect([...files.keys()].sort()).toEqual(["top.sls", "web/init.sls"]);
+  const names = ["alias", "dangling", "etc", "inside", "loop", "out", "sibling", "web/up"];
+  expect(warnings.toSorted()).toEqual(names.map((name) => `${name}: a symbolic link; not published`));
+});
+
+test("only the bit of the owner makes a file executable, and files over 64 MiB are left out by name", async () => {
+  for (const [name, mode] of [
+    ["owner", 0o744],
+    ["others", 0o655],
+  ] as const) {
+    writeFileSync(join(root, name), "");
+    chmodSync(join(root, name), mode);
   }
+  writeFileSync(join(root, "large"), "");
+  truncateSync(join(root, "large"), maxFileBytes + 1);
+  const { files, warnings } = await createDirectoryScan(root, later).scan();
+  expect([files.get("owner")?.executable, files.get("others")?.executable]).toEqual([true, false]);
+  expect(warnings).toEqual(["large: larger than 64 MiB; not published"]);
+  const source = createDirectorySource(root);
+  expect([source.stat("owner")?.executable, source.stat("others")?.executable]).toEqual([true, false]);
+  expect(source.list("")).toEqual([...files.keys()].sort());
 });
 
 test("special files, invalid names and version control directories are left out", async () => {
@@ -115,12 +141,24 @@ test("the directory itself may be a link, and may be replaced by another", async
 test("a directory source reads files when they are requested", async () => {
   symlinkSync("/etc/hostname", join(root, "out"));
   symlinkSync("web", join(root, "alias"));
+  symlinkSync("top.sls", join(root, "inside"));
   const source = createDirectorySource(root);
-  expect(source.list("")).toEqual(["alias/init.sls", "top.sls", "web/init.sls"]);
+  expect(source.list("")).toEqual(["top.sls", "web/init.sls"]);
   expect(source.list("web")).toEqual(["web/init.sls"]);
   expect(source.list("we")).toEqual([]);
   expect(source.stat("top.sls")).toMatchObject({ size: 9, executable: false, digest: digest("base: {}\n") });
-  for (const path of ["out", "web", "nothing", "../secret", "/etc/hostname", "", "top.sls/x", "a\0b"]) {
+  for (const path of [
+    "out",
+    "inside",
+    "alias/init.sls",
+    "web",
+    "nothing",
+    "../secret",
+    "/etc/hostname",
+    "",
+    "top.sls/x",
+    "a\0b",
+  ]) {
     expect(source.stat(path)).toBeUndefined();
     await expect(source.read(path)).rejects.toHaveProperty("kind", "not_found");
   }

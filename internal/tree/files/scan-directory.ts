@@ -11,6 +11,8 @@ import { unreadable, walkDirectory } from "./walk-directory.ts";
 const turnMs = 10;
 /** A file that changed this recently before it was read may change again without a new timestamp. */
 const settledMs = 2_000;
+/** As in Git: other bits are not the same on every file system. */
+export const ownerExecutes = 0o100;
 /** A directory that is scanned repeatedly. */
 export interface DirectoryScan {
   /**
@@ -29,7 +31,7 @@ interface Seen {
 }
 
 /**
- * @param root a directory; symbolic links are followed only inside it
+ * @param root a directory, or a link to one; links below it are left out
  */
 export function createDirectoryScan(root: string, clock: Clock): DirectoryScan {
   let seen = new Map<string, Seen>();
@@ -65,7 +67,7 @@ export function createDirectoryScan(root: string, clock: Clock): DirectoryScan {
         if (hashed === undefined) continue;
         const content: Content = {
           ...hashed,
-          executable: (stat.mode & 0o111) !== 0,
+          executable: (stat.mode & ownerExecutes) !== 0,
           pieces: () => piecesOf(real),
         };
         const settled = clock.now() - stat.ctimeMs > settledMs;

@@ -2,20 +2,24 @@ import { lstatSync, readdirSync, realpathSync } from "node:fs";
 import { join, sep } from "node:path";
 import { SvcError } from "../../base/errors.ts";
 import { isErrno, reasonOf } from "../../base/files/file.ts";
-import { pathProblem } from "./manifest.ts";
+import { pathProblem, skippedNames } from "./manifest.ts";
 
 const maxDepth = 32;
-/** Directories of version control tools; they contain no state files. */
-const skippedNames = new Set([".git", ".svn", ".hg"]);
 
 /**
- * Finds the files below a directory, in no particular order. Symbolic links are followed only inside it.
+ * Finds the files below a directory, in no particular order.
  *
  * @param warnings receives a line for every omitted entry
+ * @param followsLinks to follow symbolic links inside the directory; without it they are left out, as from a
+ *   repository, so that equal files are one snapshot wherever they lie
  * @returns the relative path and the real path of each file; nothing for a missing directory
  * @throws SvcError `storage` when a directory cannot be read
  */
-export function* walkDirectory(root: string, warnings: string[]): Generator<{ path: string; real: string }> {
+export function* walkDirectory(
+  root: string,
+  warnings: string[],
+  { followsLinks = false }: { followsLinks?: boolean } = {},
+): Generator<{ path: string; real: string }> {
   let top: string;
   try {
     top = realpathSync(root);
@@ -35,6 +39,10 @@ export function* walkDirectory(root: string, warnings: string[]): Generator<{ pa
         continue;
       }
       if (entry.isSymbolicLink()) {
+        if (!followsLinks) {
+          warnings.push(`${path}: a symbolic link; not published`);
+          continue;
+        }
         const target = targetOf(real, top);
         if (target === undefined) {
           warnings.push(`${path}: a broken symbolic link, or one to a target outside ${root}; not published`);
@@ -45,7 +53,7 @@ export function* walkDirectory(root: string, warnings: string[]): Generator<{ pa
       const kind = entry.isSymbolicLink() ? lstatSync(real, { throwIfNoEntry: false }) : entry;
       if (kind?.isFile() === true) yield { path, real };
       else if (kind?.isDirectory() === true) {
-        if (at.above.includes(real) || at.above.length > maxDepth) {
+        if (followsLinks && (at.above.includes(real) || at.above.length > maxDepth)) {
           warnings.push(`${path}: a directory cycle, or directories nested too deep; not published`);
         } else pending.push({ path, real, above: [...at.above, real] });
       } else if (kind !== undefined) warnings.push(`${path}: neither a file nor a directory; not published`);

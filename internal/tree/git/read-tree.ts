@@ -7,15 +7,15 @@ import {
   type Contents,
   cut,
   type ManifestFile,
+  maxFileBytes,
   pathProblem,
+  skippedNames,
   startHashing,
 } from "../files/mod.ts";
 import type { CatFile } from "./cat-file.ts";
 import type { Git } from "./git.ts";
 import { listTree, type TreeEntry } from "./list-tree.ts";
 
-/** Larger files are left out, because a file is held in memory while it is read. */
-const maxFileBytes = 64 * 1024 * 1024;
 const readsAtOnce = 64;
 
 /** The files of a commit. */
@@ -45,6 +45,7 @@ export async function readTree(reader: TreeReader, commit: string): Promise<Tree
   const warnings: string[] = [];
   const listed = await listTree(reader.git, { ...reader, commit });
   const entries = listed.filter((entry) => {
+    if (entry.path.split("/").some((name) => skippedNames.has(name))) return false;
     const problem = leftOut(entry);
     if (problem !== undefined) {
       warnings.push(`${JSON.stringify(entry.path.slice(0, 200))}: ${problem}; not published`);
