@@ -189,6 +189,13 @@ export function pathProblem(path: string): string | undefined {
   return undefined;
 }
 
+/** Why a file is left out of a snapshot, whatever its source; `undefined` when it is in it. */
+export function fileProblem({ path, size }: Pick<ManifestFile, "path" | "size">): string | undefined {
+  if (size > maxFileBytes) return `larger than ${maxFileBytes / 1024 / 1024} MiB`;
+  if (path.split("/").some((name) => skippedNames.has(name))) return "a directory of a version control tool";
+  return pathProblem(path);
+}
+
 function fromHex(digest: string): Uint8Array {
   return Buffer.from(digest, "hex");
 }

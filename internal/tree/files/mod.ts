@@ -21,14 +21,12 @@ export {
   decodeRoot,
   type EncodedManifest,
   encodeManifest,
+  fileProblem,
   type Manifest,
   type ManifestFile,
   maxBlobBytes,
-  maxFileBytes,
   maxFiles,
-  pathProblem,
   type SnapshotOrigin,
-  skippedNames,
 } from "./manifest.ts";
 export { createDirectoryScan } from "./scan-directory.ts";
 export { snapshotOf } from "./snapshot.ts";

@@ -6,10 +6,8 @@ import {
   type Content,
   type Contents,
   cut,
+  fileProblem,
   type ManifestFile,
-  maxFileBytes,
-  pathProblem,
-  skippedNames,
   startHashing,
 } from "../files/mod.ts";
 import type { CatFile } from "./cat-file.ts";
@@ -45,7 +43,6 @@ export async function readTree(reader: TreeReader, commit: string): Promise<Tree
   const warnings: string[] = [];
   const listed = await listTree(reader.git, { ...reader, commit });
   const entries = listed.filter((entry) => {
-    if (entry.path.split("/").some((name) => skippedNames.has(name))) return false;
     const problem = leftOut(entry);
     if (problem !== undefined) {
       warnings.push(`${JSON.stringify(entry.path.slice(0, 200))}: ${problem}; not published`);
@@ -84,6 +81,5 @@ function leftOut(entry: TreeEntry): string | undefined {
   if (entry.type === "commit") return "a submodule";
   if (entry.mode === "120000") return "a symbolic link";
   if (entry.type !== "blob") return "neither a file nor a directory";
-  if (entry.size > maxFileBytes) return `larger than ${maxFileBytes / 1024 / 1024} MiB`;
-  return pathProblem(entry.path);
+  return fileProblem(entry);
 }
