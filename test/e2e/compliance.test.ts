@@ -111,11 +111,16 @@ afterAll(async () => {
 
 test("a peel that starts reports its start-up states, to the letter", async () => {
   const { status, last_run } = await untilRun(({ trigger }) => trigger === "startup");
-  expect([status, last_run]).toMatchObject(["drifted", { changed: 1, ok: 0, failed: 0, test: false }]);
+  const snapshot = expect.stringMatching(/^[0-9a-f]{64}$/);
+  expect([status, last_run]).toMatchObject([
+    "drifted",
+    { changed: 1, ok: 0, failed: 0, test: false, snapshot },
+  ]);
   const entry = await (await openBucket(stored, "compliance")).get(key);
   expect(decode(entry?.value ?? new Uint8Array())).toEqual({
     ...{ run_at: expect.stringMatching(/Z$/), trigger: "startup", environment: "base" },
     ...{ commit: expect.stringMatching(/^[0-9a-f]*$/), test: false },
+    snapshot: expect.any(Uint8Array),
     ...{ ok: 0, changed: 1, failed: 0, skipped: 0, would_change: 0 },
     ...{ duration_ms: expect.any(Number), failures: [], drift: [{ id: "conf", function: "file.managed" }] },
   });
