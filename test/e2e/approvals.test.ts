@@ -105,6 +105,15 @@ test("a job starts when another operator agrees, and its record names both", asy
   const answer = await send(ann, jobOperations.createJob, { target: "web-1", function: "test.ping" });
   expect(answer).toEqual({ ok: true, approval: expect.stringMatching(/^apr-[0-9A-Za-z]{27}$/), needs: 1 });
   const id = String(answer.approval);
+  const read = async (query: string) => {
+    const headers = { authorization: `Bearer ${testToken}` };
+    const { status, json } = await call(first(), { path: `/api/v1/approvals/${id}?${query}`, headers });
+    return [status, json];
+  };
+  // It runs no files.
+  expect(await read("diff=true")).toEqual(await read("diff=false"));
+  expect(await read("diff=true")).toMatchObject([200, { id, state: "waiting" }]);
+  expect(await read("diff=yes")).toMatchObject([400, {}]);
   expect(await approve(ann, id)).toMatchObject({ error: { code: "forbidden" } });
   expect((await approve(cho, id)).error?.message).toContain("none of their roles allows the same");
   expect(peel.count("dispatch")).toBe(before);

@@ -257,11 +257,12 @@ function queryOf(
   return { fields: Object.fromEntries(fields), given: givenBy(inPath, call) };
 }
 
-/** The value of the texts for this schema: all of them if it expects a list; a number if it expects one. */
-function readTexts(schema: unknown, texts: readonly string[]): readonly string[] | string | number {
+/** The value of the texts for this schema: all of them if it expects a list; a number, or true or false, if it expects one. */
+function readTexts(schema: unknown, texts: readonly string[]): readonly string[] | string | number | boolean {
   const { type, wrapped } = Object(schema) as { type?: string; wrapped?: unknown };
   if (wrapped !== undefined) return readTexts(wrapped, texts);
   if (type === "array") return texts;
   const [text = ""] = texts;
+  if (type === "boolean" && (text === "true" || text === "false")) return text === "true";
   return type === "number" && /^\d{1,9}$/.test(text) ? Number(text) : text;
 }
