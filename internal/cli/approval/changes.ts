@@ -8,7 +8,10 @@ type Shown = AnswerTo<typeof approvalOperations.getApproval>["approval"];
 type Changes = NonNullable<Shown["changes"]>[number];
 
 /** How the files of a request differ from what its peels ran last. */
-export function formatChanges({ changes = [], changes_left_out: more = 0 }: Shown): string {
+export function formatChanges({
+  changes = [],
+  changes_left_out: more = 0,
+}: Pick<Shown, "changes" | "changes_left_out">): string {
   const left = more === 0 ? [] : [`${more} more groups of peels, which ran other files, are not compared`];
   return [...changes.map(formatGroup), ...left].join("\n\n");
 }
