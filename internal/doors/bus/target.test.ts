@@ -31,6 +31,7 @@ function serve(found: { peelId: string; alive: boolean }[], maxPayload = 1024 * 
         return found;
       },
     },
+    mayUse: async (_, { args }) => args.environment !== "forbidden",
     async resolveFiles({ environment, commit = "local" }) {
       if (environment === "gone") throw new SvcError("not_found", "there is no environment gone");
       return { environment, commit, snapshot: "ab".repeat(32) };
@@ -81,6 +82,8 @@ test("names the state files of a function that uses some, on the first page", as
   for (const other of [{ after: "a0" }, { function: "cmd.run" }, { function: "no.such" }]) {
     expect(await send({ ...apply, args: {}, ...other })).not.toHaveProperty("snapshot");
   }
+  // A request for files that its caller may not run is refused when it is sent, and nothing is said of them before.
+  expect(await send({ ...apply, args: { environment: "forbidden" } })).not.toHaveProperty("snapshot");
   const refused = (code: string, message: string) => ({
     ok: false,
     error: { code, message: expect.stringContaining(message) },

@@ -1,10 +1,11 @@
 import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
 import { attempt } from "../../base/errors.ts";
+import type { Plain } from "../../base/msgpack.ts";
 import { described, plainMap, shownDigest } from "../../base/schema.ts";
 import { type FilesOfCall, filesOfCall } from "../../host/modules/mod.ts";
 import type { Content } from "../../wire/content.ts";
-import { operation } from "../operation/mod.ts";
+import { type Caller, operation } from "../operation/mod.ts";
 import { chosenTarget, targetFields, targetOf } from "./resolve.ts";
 import type { Resolver } from "./resolver.ts";
 
@@ -14,6 +15,11 @@ export interface ResolveDeps {
   resolver: Pick<Resolver, "resolveWithLife">;
   /** The files that an environment has now. @throws SvcError `not_found`, `unavailable` */
   resolveFiles(wanted: FilesOfCall): Promise<Content>;
+  /** Whether a caller may run a function with these state files on some peel. @throws SvcError `unavailable` */
+  mayUse(
+    caller: Caller,
+    called: { function: string; args: Readonly<Record<string, Plain>> },
+  ): Promise<boolean>;
 }
 
 /** A map; in the query of a URL, JSON. */
@@ -50,13 +56,12 @@ export const resolveTarget = operation({
     ),
   }),
   touches: (input) => ({ peels: targetOf(input) }),
-  async run({ resolver, resolveFiles }: ResolveDeps, input, { log, answerBytes = Number.POSITIVE_INFINITY }) {
+  async run(deps: ResolveDeps, input, { caller, log, answerBytes = Number.POSITIVE_INFINITY }) {
+    const { resolver } = deps;
     const found = await resolver.resolveWithLife(chosenTarget(input));
     log.debug("target resolved", { peels: found.length });
     const { after } = input;
-    const files = after === undefined ? filesOfCall(input.function ?? "", input.args ?? {}) : undefined;
-    const content = files === undefined ? undefined : await resolveFiles(files);
-    const snapshot = content === undefined ? undefined : Buffer.from(content.snapshot, "hex");
+    const snapshot = after === undefined ? await snapshotFor(deps, input, caller) : undefined;
     const from = after === undefined ? 0 : found.findIndex(({ peelId }) => peelId > after);
     const targets: v.InferOutput<typeof resolved>[] = [];
     let bytes = 0;
@@ -70,3 +75,17 @@ export const resolveTarget = operation({
     return { total: found.length, targets, ...(isEnd ? {} : { next: last }), ...defined({ snapshot }) };
   },
 });
+
+/** The digest of the files that a function means. Nobody learns anything of an environment that they may not run. */
+async function snapshotFor(
+  { resolveFiles, mayUse }: ResolveDeps,
+  {
+    function: name = "",
+    args = {},
+  }: { function?: string | undefined; args?: Record<string, Plain> | undefined },
+  caller: Caller,
+): Promise<Uint8Array | undefined> {
+  const files = filesOfCall(name, args);
+  if (files === undefined || !(await mayUse(caller, { function: name, args }))) return undefined;
+  return Buffer.from((await resolveFiles(files)).snapshot, "hex");
+}

@@ -3,6 +3,7 @@ import { openBucket } from "../../../bus/storage/mod.ts";
 import type { Approvals } from "../../../fleet/approvals/mod.ts";
 import { createGate, type GateDeps, hasPlainArgs, readStoredWork } from "../../../fleet/gate/mod.ts";
 import { createRoleGate } from "../../../fleet/roles/mod.ts";
+import type { ResolveDeps } from "../../../fleet/targeting/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import type { MasterStateFiles } from "../../state-files/mod.ts";
 import type { MasterDeps } from "../options.ts";
@@ -47,7 +48,12 @@ export const gate = {
         assertPublished: async (content) => filesNow(later.files).assertPublished(content),
         ...{ audit: audit.audit, recorder: audit.recorder, isSafe: hasPlainArgs, clock, log },
       });
-      return { gate, roleGate, administrators, resolveFiles, later };
+      const mayUse: ResolveDeps["mayUse"] = async (caller, input) => {
+        const roles = caller.kind === "operator" ? caller.roles : undefined;
+        const scope = { kind: "jobs", action: "run" } as const;
+        return (await roleGate.judge(roles, { scope, input, touched: { peels: { peels: [] } } })).allowed;
+      };
+      return { gate, roleGate, administrators, resolveFiles, mayUse, later };
     }),
 };
 

@@ -78,7 +78,7 @@ export const operations = {
         },
         ...{ expected: joining.expected, policy: joining.policy },
         ...{ peels, exports: peels },
-        targets: { resolver: need.knowledge.resolver, resolveFiles: gate.resolveFiles },
+        targets: { resolver: need.knowledge.resolver, resolveFiles: gate.resolveFiles, mayUse: gate.mayUse },
         states: { ...peels, diffs: storage.complianceDiffs },
         releases: { ...decisions.releases, files: automation.stateFiles },
         settings: { directory: peels.directory, settings: need.knowledge.settings.reader },
