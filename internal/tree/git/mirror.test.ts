@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { existsSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeRepository, type TestRepository } from "../../../test/harness/git.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { systemClock } from "../../base/clock.ts";
 import { maxBlobBytes } from "../files/manifest.ts";
+import { createDirectoryScan, snapshotOf } from "../files/mod.ts";
 import { type Git, openGit, shownUrl } from "./git.ts";
 import type { Remote } from "./local.ts";
 import {
@@ -252,4 +253,30 @@ test("no credentials are shown", () => {
     "fatal: unable to access 'https://git.test/x.git/': no",
   );
   expect(shownUrl("git@git.test:x.git")).toBe("git@git.test:x.git");
+});
+
+test("files are the blobs of the commit, and one snapshot with a directory that has the same", async () => {
+  const files = {
+    // A checkout would convert the first two.
+    ".gitattributes": "*.txt text eol=crlf\n*.id ident\n",
+    "lines.txt": "one\ntwo\n",
+    "version.id": "$Id$\n",
+    "run.sh": "#!/bin/sh\n",
+  };
+  remote.commit("main", { ...files, link: null, ".hg/requires": "store\n" });
+  const { environments, warnings } = await mirrorOf().sync();
+  const base = environments.get("base");
+  expect(await textsOf(base)).toEqual(files);
+  expect(warnings).toEqual([
+    'refs/heads/main: ".hg/requires": a directory of a version control tool; not published',
+    'refs/heads/main: "link": a symbolic link; not published',
+  ]);
+  const directory = join(temporary.path, "directory");
+  mkdirSync(join(directory, ".hg"), { recursive: true });
+  for (const [path, text] of Object.entries({ ...files, ".hg/requires": "other\n" })) {
+    writeFileSync(join(directory, path), text, { mode: path === "run.sh" ? 0o700 : 0o655 });
+  }
+  symlinkSync("run.sh", join(directory, "link"));
+  const scanned = (await createDirectoryScan(directory, systemClock).scan()).files;
+  expect(snapshotOf(scanned)).toBe(snapshotOf(base?.files ?? []));
 });
