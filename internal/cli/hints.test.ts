@@ -14,6 +14,14 @@ test("a refusal with a known solution names it, and keeps its kind", () => {
   expect(withHint(hints, reported)).toBe(reported);
 });
 
+test("a hint about one refusal is not for others of its kind", () => {
+  const seePeels = { not_found: { about: "no peel matches", say: "see svc peels list" } };
+  const nobody = new SvcError("not_found", "no peel matches the target");
+  expect(withHint(seePeels, nobody).message).toBe("no peel matches the target: see svc peels list");
+  const unknown = new SvcError("not_found", 'environment "x" does not exist');
+  expect(withHint(seePeels, unknown)).toBe(unknown);
+});
+
 test("every other refusal stays as it is", async () => {
   expect(withHint({}, mismatch)).toBe(mismatch);
   expect(withHint(undefined, mismatch)).toBe(mismatch);

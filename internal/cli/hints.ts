@@ -1,9 +1,9 @@
 import { SvcError } from "../base/errors.ts";
-import type { Hints } from "../fleet/operation/door-table/mod.ts";
+import { type Hints, hintFor } from "../fleet/operation/door-table/mod.ts";
 
 /** An error of an operation with what its hints say of it. */
 export function withHint(hints: Hints = {}, error: SvcError): SvcError {
-  const hint = hints[error.kind];
+  const hint = hintFor(hints, error);
   // A part of an operation that is done here has said it already.
   if (hint === undefined || error.message.includes(hint)) return error;
   return new SvcError(error.kind, `${error.message}: ${hint}`, { cause: error });

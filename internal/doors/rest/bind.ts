@@ -3,7 +3,14 @@ import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { WaitingRequest } from "../../base/waiting.ts";
-import type { AuthRule, DepsOf, Door, Hints, RestLines } from "../../fleet/operation/door-table/mod.ts";
+import {
+  type AuthRule,
+  type DepsOf,
+  type Door,
+  type Hints,
+  hintFor,
+  type RestLines,
+} from "../../fleet/operation/door-table/mod.ts";
 import {
   type Caller,
   type feed,
@@ -174,7 +181,7 @@ async function invokeFor(
 /** Adds the hint of this interface to the error of an operation. */
 function withHint(thrown: unknown, hints: Hints = {}): unknown {
   if (!(thrown instanceof SvcError)) return thrown;
-  const hint = hints[thrown.kind];
+  const hint = hintFor(hints, thrown);
   return hint === undefined
     ? thrown
     : new SvcError(thrown.kind, `${thrown.message}; ${hint}`, { cause: thrown });

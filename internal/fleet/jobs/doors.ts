@@ -25,7 +25,7 @@ export const jobDoors = {
       },
     },
     bus: { subject: "svc.job.request", queue, also: ["upgrades start"] },
-    hints: { svc: { not_found: "see svc peels list" } },
+    hints: { svc: { not_found: { about: "no peel matches", say: "see svc peels list" } } },
   },
   listJobs: {
     rest: {

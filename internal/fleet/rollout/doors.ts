@@ -27,7 +27,13 @@ export const rolloutDoors = {
       },
     },
     bus: { subject: "svc.rollout.start", queue, also: ["upgrades start"] },
-    hints: { svc: { not_found: "see svc peels list", conflict: seeList, invalid_transition: seeList } },
+    hints: {
+      svc: {
+        not_found: { about: "no peel matches", say: "see svc peels list" },
+        conflict: seeList,
+        invalid_transition: seeList,
+      },
+    },
   },
   listRollouts: {
     rest: {

@@ -18,6 +18,6 @@ export const targetDoors = {
       // An operator who signs what runs on peels first resolves which peels these are.
       also: ["jobs run", "rollouts start", "upgrades start"],
     },
-    hints: { svc: { not_found: "see svc peels list" } },
+    hints: { svc: { not_found: { about: "no peel matches", say: "see svc peels list" } } },
   },
 } as const satisfies Doors<typeof operations>;

@@ -133,7 +133,11 @@ export function findSnapshot(
       : list.find(({ origin }) => origin.commits.some(({ commit: known }) => known.startsWith(start)));
   if (found !== undefined) return found;
   const shown = JSON.stringify(environment.slice(0, 100));
-  if (list.length === 0) throw new SvcError("not_found", `environment ${shown} does not exist`);
+  if (list.length === 0)
+    throw new SvcError(
+      "not_found",
+      `environment ${shown} does not exist: gitfs.base, gitfs.environments and gitfs.tags of the masters name those that do`,
+    );
   throw new SvcError(
     "not_found",
     `no commit ${start} among the last ${list.length} snapshots of the environment ${shown}`,

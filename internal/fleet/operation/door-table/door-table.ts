@@ -1,5 +1,5 @@
 import type * as v from "valibot";
-import type { ErrorKind } from "../../../base/errors.ts";
+import type { ErrorKind, SvcError } from "../../../base/errors.ts";
 import type { FieldsSchema, InputSchema, Kind, ScopeName } from "../mod.ts";
 
 // The table of a room: by which doors each of its operations is reached. It is data alone, so that code which needs only the
@@ -107,7 +107,16 @@ export interface BusLines<Field extends string = string> {
 }
 
 /** What can be done about a refusal, in the words of a door. */
-export type Hints = Partial<Readonly<Record<ErrorKind, string>>>;
+export type Hints = Partial<Readonly<Record<ErrorKind, Hint>>>;
+/** What to do; with `about` only for refusals that say this. */
+export type Hint = string | { readonly about: string; readonly say: string };
+
+/** What the hints of an operation say of a refusal. */
+export function hintFor(hints: Hints, { kind, message }: SvcError): string | undefined {
+  const hint = hints[kind];
+  if (hint === undefined || typeof hint === "string") return hint;
+  return message.includes(hint.about) ? hint.say : undefined;
+}
 
 /** The doors of one operation. @template Field the fields of its answer */
 export interface Door<Field extends string = string> {

@@ -5,6 +5,7 @@ export {
   type Door,
   type Doors,
   type Hints,
+  hintFor,
   joinDoors,
   type RestLines,
   type Tag,
