@@ -9,6 +9,8 @@ import { macOf } from "../../harness/vouchers.ts";
 
 const markup = '<img src=x onerror="document.title=1"><b>bold</b>';
 
+const gone = { environment: "base", commit: "local", snapshot: "ab".repeat(32) };
+
 /** The page Approvals. */
 export function approvalsCases(at: () => ConsoleFleet): void {
   test("approvals: an empty page names the command, and one decides what waits", async () => {
@@ -35,6 +37,8 @@ export function approvalsCases(at: () => ConsoleFleet): void {
         input: { id: "enr-1", reason: markup },
         asker: { name: "ann", person: "ann", door: "rest" as const, roles: ["careful"], at: now },
         ...{ state: "waiting" as const, expiresAt: now + 3_600_000 },
+        // One that runs files, which nobody stores.
+        ...(id === ids[0] ? { content: gone, targets: ["web-9"] } : {}),
       };
       await bucket.create(id, encodeApproval(macOf(bus), record));
     }
@@ -71,7 +75,14 @@ export function approvalsCases(at: () => ConsoleFleet): void {
 
     // Nobody knows ann any more: that is told where it was approved.
     await open(`/approvals/${approved}`, heading);
+    const differ = (place: string) =>
+      page.until(
+        `/web-9: never ran\\s+Not compared: no longer stored/.test(document.querySelector(${JSON.stringify(place)})?.innerText)`,
+      );
+    await differ("[aria-labelledby=approval-files]");
     await page.click(".page-head .button.primary");
+    // Before anyone agrees.
+    await differ("dialog");
     await page.click("dialog .button.primary");
     await page.until(`document.querySelector(".page-head .status").innerText === "failed"`);
     expect((await rest("GET", `approvals/${approved}`)).json).toMatchObject({ agreed: ["ci"] });
