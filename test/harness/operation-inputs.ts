@@ -134,6 +134,10 @@ export const inputs: Readonly<Record<string, [fields: Fields, wrong: Fields]>> =
     { status: "fine", limit: 0, cursor: "-" },
   ],
   "states.show": [{ id: "web-1", stale: "2h" }, {}],
+  "states.releases": [
+    { environment: "base", commit: "abcdef" },
+    { environment: "../a", commit: "HEAD" },
+  ],
   "states.release": [{ release: Buffer.from("x") }, { release: "x" }],
   "events.list": [
     { tag: "svc/job/**", limit: 3 },

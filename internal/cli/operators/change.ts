@@ -9,6 +9,7 @@ import { adminRole } from "../../wire/operator-standing.ts";
 import { ownOperatorFile, withBus } from "../operator.ts";
 import { request } from "../request.ts";
 import { nameArg } from "./add.ts";
+import { releasedBy } from "./released-by.ts";
 import { assertSeen, readExisting, type Signer, sayWhereFileIs, signAgain, signedText } from "./sign.ts";
 
 const existingArg = { ...nameArg, description: "Name of the operator" } as const;
@@ -85,11 +86,13 @@ const endingCommand = (name: "disable" | "remove", done: string, description: st
       change(
         cli,
         operator,
-        (bus, record, signer) =>
-          request(bus, operatorOperations[`${name}Operator`], {
+        async (bus, record, signer) => {
+          const last = { ...record, disabled: true, ...(await releasedBy(bus, record)) } as const;
+          return request(bus, operatorOperations[`${name}Operator`], {
             name: operator,
-            record: signedText({ ...record, disabled: true }, signer),
-          }),
+            record: signedText(last, signer),
+          });
+        },
         done,
         true,
         { signAgain: args["sign-again"] },
@@ -112,7 +115,7 @@ export const enableCommand = command({
     change(
       cli,
       name,
-      (bus, { disabled: _, ...record }, signer) =>
+      (bus, { disabled: _, released: __, ...record }, signer) =>
         request(bus, operatorOperations.enableOperator, { name, record: signedText(record, signer) }),
       "enabled",
       false,

@@ -126,8 +126,8 @@ function assertSame(
 }
 
 function fixedOf(record: OperatorRecord, change: Exclude<OperatorChange, "add">): string {
-  const { name, publicKey, createdAt, createdBy, expiresAt, roles, disabled } = record;
-  const changing = change === "roles" ? { disabled } : { roles };
+  const { name, publicKey, createdAt, createdBy, expiresAt, roles, disabled, released } = record;
+  const changing = change === "roles" ? { disabled, released } : { roles };
   return JSON.stringify({ name, publicKey, createdAt, createdBy, ...defined({ expiresAt }), ...changing });
 }
 

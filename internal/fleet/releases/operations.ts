@@ -2,7 +2,8 @@ import * as v from "valibot";
 import { encodeBase64 } from "../../base/base64.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
-import { attempt } from "../../base/errors.ts";
+import { attempt, SvcError } from "../../base/errors.ts";
+import { isEnvironmentName } from "../../base/names/names.ts";
 import { described, integer, shownDigest, timestamp, titled } from "../../base/schema.ts";
 import { type Content, content, shownContent } from "../../wire/content.ts";
 import { openRelease } from "../../wire/release.ts";
@@ -16,12 +17,24 @@ export interface ReleaseDeps extends StoreDeps {
   fleet: string;
   /** What is published. */
   files: {
-    /** What each environment has now. @throws SvcError `unavailable` before the first publication */
-    environments(): Promise<readonly Content[]>;
+    /**
+     * What each environment has now, or one of them at a commit.
+     *
+     * @throws SvcError `not_found` for an unknown commit, `unavailable` before the first publication
+     */
+    list(wanted: { environment?: string; commit?: string }): Promise<readonly PublishedFiles[]>;
   };
 }
 
+interface PublishedFiles {
+  content: Content;
+  sources: readonly { remote: string; ref?: string }[];
+  /** The commit of earlier files that are still published. */
+  commitOf(snapshot: string): string | undefined;
+}
+
 const maxReleaseBytes = 4_096;
+const environmentName = v.pipe(v.string(), v.check(isEnvironmentName, "must be the name of an environment"));
 
 const shownRelease = titled(
   "Release",
@@ -32,6 +45,9 @@ const shownRelease = titled(
     released_at: timestamp,
     operator: described(v.string(), "Who signed it"),
     key: described(v.string(), "Public key that signed it"),
+    commit: v.exactOptional(
+      described(v.string(), "Commit of the files, as masters say; absent where they no longer publish them"),
+    ),
     release: described(v.string(), "The signed release, base64 of its MessagePack"),
   }),
 );
@@ -43,6 +59,12 @@ const releasedEnvironment = titled(
     newest: v.exactOptional(described(shownRelease, "The newest release; absent before the first")),
     before: v.exactOptional(described(shownRelease, "The one before, which a rollback signs again")),
     next_version: described(integer, "The version that the next release must have"),
+    sources: v.exactOptional(
+      described(
+        v.array(v.object({ remote: v.string(), ref: v.exactOptional(v.string()) })),
+        "Where what is published comes from: `states_dir`, or URLs of repositories",
+      ),
+    ),
     content: v.exactOptional(
       described(shownContent, "What the masters publish; absent when they have no such files"),
     ),
@@ -54,30 +76,50 @@ export const listReleases = operation({
   kind: "read",
   summary: "List what operators released of the state files",
   scope: { kind: "states", action: "read" },
+  input: v.strictObject({
+    environment: v.optional(described(environmentName, "Only this environment")),
+    commit: v.optional(
+      described(
+        v.pipe(v.string(), v.regex(/^[0-9a-f]{4,64}$/, "must be the first digits of a commit")),
+        "With `environment`: describe the files of this commit in place of the newest ones",
+      ),
+    ),
+  }),
   output: v.object({
     fleet: described(v.string(), "Public key of the account of the peels, which a release names"),
     environments: v.array(releasedEnvironment),
   }),
-  async run({ releases, fleet, files }: ReleaseDeps) {
+  async run({ releases, fleet, files }: ReleaseDeps, { environment, commit }) {
+    if (commit !== undefined && environment === undefined) {
+      throw new SvcError("bad_request", "commit: name the environment as well");
+    }
     await releases.caughtUp();
-    const published = new Map((await files.environments()).map((one) => [one.environment, one]));
+    const listed = await files.list(defined({ environment, commit }));
+    const published = new Map(listed.map((one) => [one.content.environment, one]));
     const names = new Set([...published.keys(), ...releases.environments()]);
-    const environments = [...names].sort(baseFirst).map((environment) => {
-      const [newest, before, found] = [
-        releases.newest(environment),
-        releases.before(environment),
-        published.get(environment),
-      ];
-      return {
-        environment,
-        ...defined({ newest: newest && show(newest), before: before && show(before) }),
-        next_version: releases.nextVersion(environment),
-        ...defined({ content: found && content.show(found) }),
-      };
-    });
-    return { fleet, environments };
+    const wanted = [...names].filter((name) => environment === undefined || name === environment);
+    return {
+      fleet,
+      environments: wanted.sort(baseFirst).map((name) => standingOf(releases, name, published.get(name))),
+    };
   },
 });
+
+function standingOf(
+  releases: Releases,
+  environment: string,
+  found: PublishedFiles | undefined,
+): v.InferOutput<typeof releasedEnvironment> {
+  const shown = (one: StoredRelease | undefined) => one && show(one, found?.commitOf(one.release.snapshot));
+  return {
+    environment,
+    ...defined({ newest: shown(releases.newest(environment)), before: shown(releases.before(environment)) }),
+    next_version: releases.nextVersion(environment),
+    ...(found === undefined
+      ? {}
+      : { sources: found.sources.map((one) => ({ ...one })), content: content.show(found.content) }),
+  };
+}
 
 export const releaseStates = operation({
   name: "states.release",
@@ -113,7 +155,7 @@ export const releaseStates = operation({
 const baseFirst = (one: string, other: string): number =>
   one === other ? 0 : one === "base" ? -1 : other === "base" ? 1 : one < other ? -1 : 1;
 
-function show({ release, bytes }: StoredRelease): v.InferOutput<typeof shownRelease> {
+function show({ release, bytes }: StoredRelease, commit?: string): v.InferOutput<typeof shownRelease> {
   const { environment, snapshot, version, releasedAt, operator, key } = release;
   return {
     environment,
@@ -122,6 +164,7 @@ function show({ release, bytes }: StoredRelease): v.InferOutput<typeof shownRele
     released_at: rfc3339(releasedAt),
     operator,
     key,
+    ...defined({ commit }),
     release: encodeBase64(bytes),
   };
 }

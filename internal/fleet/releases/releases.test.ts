@@ -54,7 +54,13 @@ async function setUp(operators: readonly OperatorRecord[] = [recordOf("anna", an
     for (const bytes of logged) judge.remember(bytes);
     const releases = followReleases({ bucket, judge, log });
     const files = {
-      environments: async () => [{ environment: "base", commit: "c".repeat(40), snapshot: snapshotOf(7) }],
+      list: async () => [
+        {
+          content: { environment: "base", commit: "c".repeat(40), snapshot: snapshotOf(7) },
+          sources: [{ remote: "https://git.example.com/states", ref: "refs/heads/main" }],
+          commitOf: (snapshot: string) => (snapshot === snapshotOf(2) ? "b".repeat(40) : undefined),
+        },
+      ],
     };
     const deps = { bucket, releases, judge, fleet, files };
     const call = {
@@ -89,7 +95,8 @@ test("releases follow one another, and each master knows the newest and the one 
       key: anna.publicKey,
       snapshot: Buffer.from(snapshotOf(3), "hex"),
     },
-    before: { version: 2 },
+    before: { version: 2, commit: "b".repeat(40) },
+    sources: [{ remote: "https://git.example.com/states", ref: "refs/heads/main" }],
   });
   expect(base?.newest?.release).toBe(Buffer.from(byAnna(3)).toString("base64"));
   expect([...other.releases.snapshots()]).toEqual([snapshotOf(3), snapshotOf(2)]);

@@ -1,8 +1,8 @@
 import { defined } from "../../base/defined.ts";
 import { attempt, SvcError } from "../../base/errors.ts";
-import { type Catalog, contentOf, findSnapshot } from "../../tree/files/mod.ts";
+import { type Catalog, contentOf, findSnapshot, type Published } from "../../tree/files/mod.ts";
 import type { CatalogView } from "../../tree/publication/mod.ts";
-import type { Content } from "../../wire/content.ts";
+import { type Content, localCommit } from "../../wire/content.ts";
 
 /** What is in force, as every master reads it. */
 export interface FilesInForce {
@@ -28,8 +28,36 @@ export interface FilesInForce {
    * @throws SvcError `unavailable` before the first publication
    */
   isNewest(environment: string, commit: string): Promise<boolean>;
-  /** The files that each environment has now. @throws SvcError `unavailable` before the first publication */
-  environments(): Promise<readonly Content[]>;
+  /**
+   * What each environment has now, or one of them at a commit.
+   *
+   * @throws SvcError `not_found` for an unknown commit, `unavailable` before the first publication
+   */
+  list(wanted: { environment?: string; commit?: string }): Promise<readonly PublishedFiles[]>;
+}
+
+/** The files of an environment, and where they come from. */
+interface PublishedFiles {
+  content: Content;
+  /** The directory of the masters, then repositories, in the order in which they overlay each other. */
+  sources: readonly { remote: string; ref?: string }[];
+  /** The commit of earlier files that are still published, where one describes them. */
+  commitOf(snapshot: string): string | undefined;
+}
+
+function describe(catalog: Catalog, environment: string, one: Published): PublishedFiles {
+  const { directory, commits } = one.origin;
+  return {
+    content: contentOf(environment, one),
+    sources: [
+      ...(directory ? [{ remote: "states_dir" }] : []),
+      ...commits.map(({ remote, ref }) => ({ remote, ref })),
+    ],
+    commitOf(snapshot) {
+      const found = attempt(() => contentOf(environment, findSnapshot(catalog, environment, { snapshot })));
+      return found?.commit === localCommit ? undefined : found?.commit;
+    },
+  };
 }
 
 export function readInForce(catalog: Pick<CatalogView, "current" | "reread" | "latest">): FilesInForce {
@@ -48,11 +76,12 @@ export function readInForce(catalog: Pick<CatalogView, "current" | "reread" | "l
       }
       return reported.states;
     },
-    async environments() {
-      const { environments } = await now();
-      return [...environments].flatMap(([name, [first]]) =>
-        first === undefined ? [] : contentOf(name, first),
+    async list({ environment, commit }) {
+      const published = await now();
+      const names = [...published.environments.keys()].filter(
+        (name) => environment === undefined || name === environment,
       );
+      return names.map((name) => describe(published, name, findSnapshot(published, name, { commit })));
     },
     async resolve({ environment, commit }) {
       return contentOf(environment, findSnapshot(await now(), environment, { commit }));

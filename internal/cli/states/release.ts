@@ -1,0 +1,142 @@
+import { SvcError } from "../../base/errors.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { releaseOperations } from "../../fleet/releases/mod.ts";
+import { type Cli, command, Exit, flag, value, visible } from "../../program/command-line/mod.ts";
+import { shortSnapshot } from "../../wire/content.ts";
+import { signRelease } from "../../wire/release.ts";
+import { ownOperatorFile, withBus } from "../operator.ts";
+import { request } from "../request.ts";
+import { type KeptRelease, readKeptRelease, writeKeptRelease } from "./kept-release.ts";
+import { ownFiles, type Proposal, publishedFiles, releasedBefore, type Standing } from "./proposal.ts";
+import { hexOf } from "./releases.ts";
+
+const notCovered =
+  "a release covers state files, not settings and labels: an attacker who holds a master can choose those for released files";
+
+export const releaseCommand = command({
+  name: "release",
+  description:
+    "Release state files: sign the files of your own checkout as those that an environment may run. Settings and labels are not covered.",
+  examples: [
+    "svc states release",
+    "svc states release --environment feature --tree ./states",
+    "svc states release --rollback",
+  ],
+  args: {
+    environment: value("name", "Environment to release", { default: "base" }),
+    tree: value(
+      "directory",
+      "Your checkout, once for each source of the environment, in their order (default: that of the working directory)",
+      { repeated: true },
+    ),
+    commit: value("commit", "Release this commit of your checkout in place of HEAD"),
+    rollback: flag("Release again what was released before the newest release"),
+    yes: flag("Release without a question"),
+    "accept-sources": flag("Accept the fleet and the repositories that a master names, where they are new"),
+    "on-the-word-of-a-master": flag("Release what a master publishes, without a checkout to compare it with"),
+  },
+  async run({ environment, tree, commit, ...args }, cli) {
+    const signer = ownOperatorFile(cli);
+    const onWord = args["on-the-word-of-a-master"] === true;
+    const isRollback = args.rollback === true;
+    if (Number(onWord) + Number(isRollback) + Number(tree.length > 0 || commit !== undefined) > 1) {
+      throw new SvcError(
+        "usage",
+        "--tree or --commit, --rollback and --on-the-word-of-a-master exclude each other",
+      );
+    }
+    const kept = readKeptRelease(signer.fleet, environment);
+    // Before a connection: what cannot be released is refused by name at once.
+    const own = onWord || isRollback ? undefined : await ownFiles({ trees: tree, commit, clock: cli.clock });
+    await withBus(cli, async (bus) => {
+      const standing = await readStanding(bus, environment, commit);
+      const proposal = own ?? (isRollback ? releasedBefore(standing) : publishedFiles(standing));
+      await acceptSources(standing, kept, args["accept-sources"] === true, cli);
+      if (!isRollback) assertPublished(standing, proposal);
+      cli.say(notCovered);
+      for (const line of await proposal.describe(standing, kept)) cli.say(visible(line));
+      const { found } = standing;
+      await confirm(
+        `Release ${shortSnapshot(proposal.snapshot)} as version ${found.next_version} of ${environment}?`,
+        args.yes === true,
+        cli,
+      );
+      const release = signRelease(
+        {
+          ...{ fleet: standing.fleet, environment, snapshot: proposal.snapshot, version: found.next_version },
+          ...{ releasedAt: cli.clock.now(), operator: signer.name },
+        },
+        signer.key,
+      );
+      const done = await request(bus, releaseOperations.releaseStates, { release });
+      writeKeptRelease(signer.fleet, environment, {
+        ...{ fleet: standing.fleet, sources: sourcesOf(standing), snapshot: proposal.snapshot },
+        files: proposal.rows ?? [],
+      });
+      await cli.print(
+        done.release,
+        () =>
+          `released ${shortSnapshot(proposal.snapshot)} as version ${done.release.version} of ${environment}`,
+      );
+    });
+  },
+});
+
+/** @throws SvcError `not_found` when masters do not know the environment or its commit */
+async function readStanding(bus: Bus, environment: string, commit: string | undefined): Promise<Standing> {
+  const { fleet, environments } = await request(bus, releaseOperations.listReleases, {
+    environment,
+    ...(commit === undefined ? {} : { commit }),
+  });
+  const [found] = environments;
+  if (found !== undefined) return { fleet, found };
+  throw new SvcError("not_found", `masters have no environment ${environment}: see svc states releases`);
+}
+
+/** Where the files come from, as lines that are compared. */
+const sourcesOf = ({ found }: Standing): string[] =>
+  (found.sources ?? []).map(({ remote, ref }) => (ref === undefined ? remote : `${remote} ${ref}`));
+
+/**
+ * A master that names another fleet, or other repositories than before, may be one that an attacker holds.
+ *
+ * @throws SvcError `usage` where no one can answer, Exit
+ */
+async function acceptSources(
+  standing: Standing,
+  kept: KeptRelease | undefined,
+  isAccepted: boolean,
+  cli: Cli,
+): Promise<void> {
+  const named = sourcesOf(standing);
+  const isSame = kept !== undefined && kept.fleet === standing.fleet && Bun.deepEquals(kept.sources, named);
+  if (isSame || isAccepted) return;
+  const before =
+    kept === undefined
+      ? "you have not released it from here before"
+      : `before: ${kept.sources.join(", ")} of the fleet ${kept.fleet}`;
+  const question = `the files of ${standing.found.environment} come from ${named.join(", ") || "a directory of the masters"}, for the fleet ${standing.fleet} (${before})`;
+  if (cli.prompt === undefined)
+    throw new SvcError("usage", `${visible(question)}: add --accept-sources if that is right`);
+  if (!isYes(await cli.prompt(`${visible(question)}. Is that right? [y/N] `))) throw new Exit(1);
+}
+
+/** @throws SvcError `conflict` when masters do not publish these files */
+function assertPublished({ found }: Standing, { snapshot, from }: Proposal): void {
+  const there = found.content && hexOf(found.content.snapshot);
+  if (there === snapshot) return;
+  const what = there === undefined ? "nothing" : `${shortSnapshot(there)}, commit ${found.content?.commit}`;
+  throw new SvcError(
+    "conflict",
+    `${from} has the files ${shortSnapshot(snapshot)}, and masters publish ${what}: push or pull, wait for the next sync, and run this again`,
+  );
+}
+
+async function confirm(question: string, isConfirmed: boolean, cli: Cli): Promise<void> {
+  if (isConfirmed) return;
+  if (cli.prompt === undefined)
+    throw new SvcError("usage", "nobody can answer here: look at the difference, then add --yes");
+  if (!isYes(await cli.prompt(`${question} [y/N] `))) throw new Exit(1);
+}
+
+const isYes = (answer: string): boolean => ["y", "yes"].includes(answer.trim().toLowerCase());

@@ -1,0 +1,47 @@
+import { releaseOperations } from "../../fleet/releases/mod.ts";
+import { type Columns, command, formatTable } from "../../program/command-line/mod.ts";
+import { shortSnapshot } from "../../wire/content.ts";
+import { withBus } from "../operator.ts";
+import { type AnswerTo, request } from "../request.ts";
+
+const columns: Columns = {
+  ENVIRONMENT: "name",
+  RELEASE: "word",
+  RELEASED: "ago",
+  BY: "text",
+  FILES: "word",
+  PUBLISHED: "prose",
+};
+
+type Environments = AnswerTo<typeof releaseOperations.listReleases>["environments"];
+
+export const releasesCommand = command({
+  name: "releases",
+  description: "List the newest release of each environment, and whether masters publish these files.",
+  examples: ["svc states releases"],
+  args: {},
+  run: (_, cli) =>
+    withBus(cli, async (bus) => {
+      const { environments } = await request(bus, releaseOperations.listReleases, {});
+      await cli.print(environments, () => formatTable(columns, environments.map(rowOf), cli));
+      if (environments.length === 0) cli.say("no state files are published or released");
+    }),
+});
+
+function rowOf({ environment, newest, content }: Environments[number]): string[] {
+  const published = content && hexOf(content.snapshot);
+  if (newest === undefined)
+    return [environment, "-", "-", "-", "-", published === undefined ? "-" : "not released"];
+  const files = hexOf(newest.snapshot);
+  const state =
+    published === files
+      ? "yes"
+      : published === undefined
+        ? "no"
+        : `${shortSnapshot(published)}, not released`;
+  return [environment, `${newest.version}`, newest.released_at, newest.operator, shortSnapshot(files), state];
+}
+
+/** A digest as people see it. */
+export const hexOf = (digest: Uint8Array | string): string =>
+  typeof digest === "string" ? digest : Buffer.from(digest).toString("hex");
