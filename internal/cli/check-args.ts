@@ -1,4 +1,4 @@
-import type { Cli } from "../program/command-line/mod.ts";
+import { type Cli, choice } from "../program/command-line/mod.ts";
 import type { Turns } from "../tree/check/mod.ts";
 
 /** As `states.salt_compat` of masters. */
@@ -9,3 +9,9 @@ export const turnsOf = ({ clock }: Pick<Cli, "clock">): Turns => ({
   pause: async () => {},
   now: clock.monotonic,
 });
+
+export const checkArg = choice(
+  ["syntax", "compile"],
+  "What is checked, as states.check of masters; compile also compiles for one peel of each kind, with facts and settings from a master",
+  { default: "syntax" },
+);

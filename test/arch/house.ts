@@ -189,7 +189,7 @@ export const house: readonly Wing[] = [
       room("fleet/policy", 12, "the enrollment policy: rules, programs and webhooks that decide about hosts"),
       room("fleet/releases", 10, "releases of state files: signed by operators, judged, stored, followed"),
       room("fleet/decisions", 10, "decisions outside the bus: log, comparison, restoration"),
-      room("fleet/settings", 9, "settings: sealed, stored and explained for each peel"),
+      room("fleet/settings", 12, "settings: sealed, stored and explained for each peel"),
       room("fleet/jobs/records", 7, "the record of a job, its MAC, and what became of each target"),
       room("fleet/jobs", 13, "jobs: record, signed command, dispatch, outcome"),
       room("fleet/roles", 10, "roles: what an operator may do, and to which peels"),

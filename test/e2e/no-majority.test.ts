@@ -210,6 +210,7 @@ function requestsOf(fleet: Fleet) {
     "GET /api/v1/peels/:id/settings/explain": {
       ...{ path: "/api/v1/peels/member/settings/explain?name=a", authorization, well: 503 },
     },
+    "GET /api/v1/settings/kinds": { path: "/api/v1/settings/kinds", authorization, well: 200 },
     "POST /api/v1/peels/:id/settings/reveal": {
       ...{ path: "/api/v1/peels/member/settings/reveal", body: {}, authorization, well: 503 },
     },
@@ -330,7 +331,7 @@ function busRequestsOf({ waiting, member, suspended, jid, rollout: id }: Fleet, 
     ...{ listPeels: {}, showPeel: { id: "member" }, getFacts: { id: "member" } },
     ...{ getFactsHistory: { id: "member" }, findFacts: { show: "os" }, countFacts: { by: "os" } },
     ...{ showSettings: { id: "member" }, explainSettings: { id: "member", name: "a" } },
-    ...{ revealSettings: { id: "member" }, revealExplained: { id: "member", name: "a" } },
+    ...{ revealSettings: { id: "member" }, revealExplained: { id: "member", name: "a" }, listKinds: {} },
     mayDo: { kind: "jobs", action: "run", target: "*", function: "test.ping", roles: ["operator"] },
     verifyDecisions: {},
   };

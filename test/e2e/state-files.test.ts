@@ -209,6 +209,7 @@ test("a holder that was paused and goes on publishes nothing", async () => {
     statesDir: old,
     tenure: { token: (head?.token ?? 0) - 1, signal: end.signal },
     onReconnect: () => () => {},
+    onSettings: () => () => {},
     onForeignHead: () => () => {},
     onKeyChange: () => () => {},
     onPublished: () => {},

@@ -14,6 +14,7 @@ export const peelInputs: Record<string, [fields: Record<string, Plain>, wrong: R
   "facts.history": [{ id: "web-1", since: "2026-01-01T00:00:00Z" }, { since: "soon" }],
   "settings.show": [{ id: "web-1", name: "app:port" }, { name: "" }],
   "settings.reveal": [{ id: "web-1", name: "app:port" }, { name: "" }],
+  "settings.kinds": [{ cursor: "web-1" }, { cursor: "" }],
   "settings.explain": [{ id: "web-1", name: "app:port" }, { name: "" }],
   "settings.reveal-explained": [{ id: "web-1", name: "app:port" }, { name: "" }],
   "peels.heartbeat": [{ id: "web-1" }, { id: 5 }],

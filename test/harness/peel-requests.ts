@@ -23,6 +23,7 @@ export function peelRequests(peel: string): [operation: string, path: string, bo
     ["listDrift", "/api/v1/states/drift?status=never"],
     ["showSettings", `${one}/settings`],
     ["explainSettings", `${one}/settings/explain?name=app`],
+    ["listKinds", "/api/v1/settings/kinds"],
     ["revealSettings", `${one}/settings/reveal`, {}],
     ["revealExplained", `${one}/settings/explain/reveal`, { name: "app" }],
   ];

@@ -22,6 +22,13 @@ export const settingDoors = {
     rest: { ...read, path: "/api/v1/peels/:id/settings/explain", answers },
     bus: { subject: "svc.admin.settings.explain" },
   },
+  listKinds: {
+    rest: {
+      ...{ ...read, path: "/api/v1/settings/kinds" },
+      answers: { 200: "The kinds of peels", 400: "A parameter is malformed" },
+    },
+    bus: { subject: "svc.admin.settings.kinds" },
+  },
   revealSettings: {
     rest: { ...reveal, path: "/api/v1/peels/:id/settings/reveal", show: "value", answers },
     bus: { subject: "svc.admin.settings.reveal" },

@@ -10,15 +10,24 @@ export const masked = "********";
 /** How settings are shown: `mask`, or `reveal` for those who may see everything. */
 export type Showing = "mask" | "reveal";
 
+/** Makes what is shown in place of a secret. */
+export type Hide = (secret: Plain) => Plain;
+
+const hides = { mask: () => masked, reveal: (secret) => secret } as const satisfies Record<Showing, Hide>;
+
 /** The value of a setting as it is shown. */
 export function shownValue(merged: Merged, showing: Showing): Plain {
-  if (isMasked(merged, showing)) return masked;
-  const { entries } = merged;
-  if (entries !== undefined) {
-    return Object.fromEntries([...entries].map(([name, inner]) => [name, shownValue(inner, showing)]));
-  }
-  const last = merged.sets.at(-1);
-  return last === undefined ? {} : shownSet(last, showing);
+  return valueWith(merged, hides[showing]);
+}
+
+/** The value of a setting, with something else in place of each secret. */
+export function valueWith(merged: Merged, hide: Hide): Plain {
+  if (merged.path.some(isSecretName)) return hide(wholeValue(merged));
+  return buildValue(
+    merged,
+    (set) => setWith(set, hide),
+    (inner) => valueWith(inner, hide),
+  );
 }
 
 /** Whether nothing of a setting is shown, nor the names in it: because of its name or of one around it. */
@@ -27,22 +36,43 @@ export function isMasked({ path }: Pick<Merged, "path">, showing: Showing): bool
 }
 
 /** What one file set, as it is shown. */
-export function shownSet({ node, layer, path }: Assignment, showing: Showing): Plain {
+export function shownSet(set: Assignment, showing: Showing): Plain {
+  return showing === "reveal" ? (plainValue(set.node) as Plain) : setWith(set, hides[showing]);
+}
+
+const wholeValue = (merged: Merged): Plain =>
+  buildValue(merged, ({ node }) => plainValue(node) as Plain, wholeValue);
+
+function buildValue(
+  { entries, sets }: Merged,
+  ofSet: (set: Assignment) => Plain,
+  ofEntry: (inner: Merged) => Plain,
+): Plain {
+  if (entries !== undefined) {
+    return Object.fromEntries([...entries].map(([name, inner]) => [name, ofEntry(inner)]));
+  }
+  const last = sets.at(-1);
+  return last === undefined ? {} : ofSet(last);
+}
+
+function setWith({ node, layer, path }: Assignment, hide: Hide): Plain {
   const value = plainValue(node) as Plain;
-  if (showing === "reveal") return value;
-  return layer.isSecret || path.some(isSecretName) ? masked : withoutSecrets(value);
+  return layer.isSecret || path.some(isSecretName) ? hide(value) : withoutSecrets(value, hide);
 }
 
 /** Keys in the PEM form with headers, and passwords in URLs, which no log has. */
 const secretText = /-----BEGIN [A-Z ]*PRIVATE KEY-----|:\/\/[^/\s:@]*:[^/\s@]+@/;
 
-function withoutSecrets(value: Plain): Plain {
+function withoutSecrets(value: Plain, hide: Hide): Plain {
   if (typeof value === "string") {
-    return secretText.test(value) || redact(value) !== value ? masked : value;
+    return secretText.test(value) || redact(value) !== value ? hide(value) : value;
   }
-  if (Array.isArray(value)) return value.map(withoutSecrets);
+  if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, hide));
   if (value === null || typeof value !== "object" || value instanceof Uint8Array) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [name, isSecretName(name) ? masked : withoutSecrets(inner)]),
+    Object.entries(value).map(([name, inner]) => [
+      name,
+      isSecretName(name) ? hide(inner) : withoutSecrets(inner, hide),
+    ]),
   );
 }

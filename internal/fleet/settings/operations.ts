@@ -10,6 +10,8 @@ import { type Found, findSetting } from "./find-setting.ts";
 import type { Showing } from "./mask.ts";
 import type { SettingsReader } from "./read-settings.ts";
 
+export { listKinds } from "./kinds-operation.ts";
+
 /** Where a master looks at the settings of a peel. */
 export interface SettingsDeps {
   directory: Pick<Directory, "caughtUp" | "members" | "memberOf" | "stateOf">;

@@ -11,10 +11,12 @@ import { type Directory, findByPeel } from "../../fleet/enrollment/store/mod.ts"
 import {
   answerSettings,
   type CheckTree,
+  createKindsReader,
   createSettingsController,
   createSettingsReader,
   createSettingsView,
   followTree,
+  type KindsReader,
   type Peels,
   type SettingsReader,
   type SettingsVersions,
@@ -24,7 +26,7 @@ import {
 } from "../../fleet/settings/mod.ts";
 import type { FleetIndex } from "../../fleet/targeting/mod.ts";
 import type { Check } from "../../program/health/mod.ts";
-import { createSettingsCheck, summaryOf } from "../../tree/check/mod.ts";
+import { compileSettingsForKinds, createSettingsCheck, headlineOf, summaryOf } from "../../tree/check/mod.ts";
 import { createCompilers, type SettingsCompiler, type SettingsTree } from "../../tree/settings/mod.ts";
 import type { SettingsAnswer } from "../../wire/settings-answer.ts";
 import { createEnvelopeMaker } from "../../wire/settings-envelope.ts";
@@ -44,6 +46,10 @@ export interface MasterSettings {
   versions: SettingsVersions;
   /** For operators who look at the settings of a peel. */
   reader: SettingsReader;
+  /** For checks of files. */
+  kinds: KindsReader;
+  /** Calls `run` when other files come into force. @returns a function that unsubscribes */
+  onFiles(run: () => void): () => void;
   /** The answer to a peel that has this version. @throws SvcError `storage` */
   answer(peelId: string, version: number): Promise<SettingsAnswer>;
   lease: Pick<Lease, "name" | "tenure">;
@@ -61,8 +67,8 @@ export interface MasterSettingsOptions {
   path: string;
   /** Whether settings may not be chosen by facts. */
   strictFacts: boolean;
-  /** Whether files are checked before they come into force. */
-  isChecked: boolean;
+  /** `states.check`: how files are checked before they come into force. */
+  level: "syntax" | "compile" | "off";
   /** Of this master. */
   name: string;
   keyring: Pick<Keyring, "signer" | "onChange">;
@@ -78,9 +84,15 @@ export function startSettings(options: MasterSettingsOptions): MasterSettings {
   const { bus, storage, keyring, clock, random, log } = options;
   const command = keyring.signer;
   const peels = peelsOf(options);
-  const check = options.isChecked ? checkOf(options) : undefined;
+  const kinds: KindsReader = {
+    version: () => reader.version(),
+    read: () => reader.read(),
+    stop: () => reader.stop(),
+  };
+  const check = options.level === "off" ? undefined : checkOf(options, kinds);
   const tree = followTree({ directory: options.path, check, clock, log });
   const compilerOf = createCompilerOf(options);
+  const reader = createKindsReader({ tree, peels, compilerOf, random, clock });
   const recipients = followRecipients(options);
   const tracker = trackSettings(tree, peels);
   const controller = createSettingsController({
@@ -121,11 +133,14 @@ export function startSettings(options: MasterSettingsOptions): MasterSettings {
     view,
     versions,
     reader: createSettingsReader({ tree, peels, compilerOf }),
+    kinds,
+    onFiles: tree.onChange,
     lease,
     ready: tree.checked,
     answer: (peelId, version) => answerSettings(answering, peelId, version),
     async stop() {
       recipients.stop();
+      kinds.stop();
       forgetKeys();
       await lease.stop();
       view.stop();
@@ -198,14 +213,24 @@ function followRecipients({ directory, storage, log }: MasterSettingsOptions) {
 }
 
 /** Keeps broken files from coming into force. */
-function checkOf({ strictFacts, clock }: { strictFacts: boolean; clock: Clock }): CheckTree {
+function checkOf({ strictFacts, level, clock, log }: MasterSettingsOptions, kinds: KindsReader): CheckTree {
   const pause = () => new Promise<void>((resolve) => setImmediate(resolve));
-  const checks = createSettingsCheck({ pause, now: clock.monotonic });
+  const turns = { pause, now: clock.monotonic };
+  const checks = createSettingsCheck(turns);
+  const compile = async (tree: SettingsTree) => {
+    // After a start there is nothing yet that could stay in force: a fault for some peels would leave all without.
+    if (level !== "compile" || kinds.version().files.size === 0) return [];
+    const found = await compileSettingsForKinds(tree, await kinds.read(), { strictFacts, turns });
+    for (const hint of found.hints) log.warn("settings: a hint of the check", { hint: headlineOf(hint) });
+    return found.problems;
+  };
   return async (tree) => {
-    const { problems } = await checks.check(tree, { strictFacts });
+    const { problems: broken } = await checks.check(tree, { strictFacts });
+    const problems = broken.length > 0 ? broken : await compile(tree);
+    const command = `svc settings lint${broken.length > 0 ? "" : " --check compile"}`;
     return problems.length === 0
       ? undefined
-      : `${summaryOf(problems, "svc settings lint")}; the last good settings stay in force`;
+      : `${summaryOf(problems, command)}; the last good settings stay in force`;
   };
 }
 

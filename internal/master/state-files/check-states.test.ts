@@ -1,6 +1,7 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { contentsOf } from "../../../test/harness/contents.ts";
+import { recordingLog } from "../../../test/harness/log.ts";
 import type { Environment } from "../../tree/publication/mod.ts";
 import { createStateStage } from "./check-states.ts";
 
@@ -9,7 +10,8 @@ const top = "base:\n  '*': [a]\n";
 function stageWith(more: Partial<Parameters<typeof createStateStage>[0]> = {}) {
   const refused: unknown[] = [];
   const stage = createStateStage({
-    ...{ level: "syntax", saltCompat: "strict", clock: manualClock() },
+    ...{ level: "syntax", saltCompat: "strict", clock: manualClock(), log: recordingLog() },
+    kinds: { read: async () => ({ kinds: [], left: 0 }), version: () => 0 },
     onRefused: (each) => void refused.push(each),
     ...more,
   });
@@ -46,4 +48,41 @@ test("unknown functions pass where files are read as Salt's, and everything pass
   const unknown = candidate("x:\n  boto.present: []\n");
   expect(await stageWith({ saltCompat: "bridge" }).stage.judge(unknown)).toBeUndefined();
   expect(await stageWith({ level: "off" }).stage.judge(candidate("x: [\n"))).toBeUndefined();
+});
+
+describe("with compile", () => {
+  const text = "{% if labels.role == 'db' %}\nx:\n  test.nop: [{require: [{pkg: gone}]}]\n{% endif %}\n";
+  const kindOf = (role: string, peels: number) => ({
+    ...{ peelId: `${role}-1`, peels, facts: { os: "Debian" }, labels: { role }, settings: {} },
+  });
+
+  test("what breaks for one kind of several peels alone is refused, until other settings are in force", async () => {
+    let version = 1;
+    let kinds = [kindOf("web", 3), kindOf("db", 2)];
+    const { stage, refused } = stageWith({
+      level: "compile",
+      kinds: { read: async () => ({ kinds, left: 0 }), version: () => version },
+    });
+    const broken = candidate(text);
+    const reason = /^a\.sls:\d+:1: for 2 peels such as db-1: /;
+    for (const _ of [1, 2]) expect(await stage.judge(broken)).toMatch(reason);
+    version = 2;
+    expect(await stage.judge(broken)).toMatch(reason);
+    expect(refused).toHaveLength(1);
+    kinds = [kindOf("web", 3)];
+    version = 3;
+    expect(await stage.judge(broken)).toBeUndefined();
+    expect(await stageWith().stage.judge(broken)).toBeUndefined();
+  });
+
+  test("what breaks for a single peel comes into force, and the log has a hint", async () => {
+    const log = recordingLog();
+    const { stage, refused } = stageWith({
+      ...{ level: "compile", log },
+      kinds: { read: async () => ({ kinds: [kindOf("db", 1)], left: 0 }), version: () => 0 },
+    });
+    expect(await stage.judge(candidate(text))).toBeUndefined();
+    expect(refused).toEqual([]);
+    expect(JSON.stringify(log.records)).toContain("for db-1 alone: ");
+  });
 });

@@ -10,6 +10,8 @@ export interface PublishOptions extends PublicationOptions {
   onReconnect(run: () => void): () => void;
   /** Calls `run` when another writer wrote the head; returns a function that stops it. */
   onForeignHead(run: () => void): () => void;
+  /** Calls `run` when other settings are in force; returns a function that stops it. */
+  onSettings(run: () => void): () => void;
   /** Calls `run` when another key signs; returns a function that stops it. */
   onKeyChange(run: () => void): () => void;
 }
@@ -23,6 +25,7 @@ export async function publishStates(options: PublishOptions): Promise<void> {
   const watching = watchDirectory(statesDir, { onChange: notice, clock, log });
   const forget = options.onReconnect(notice);
   const unfollow = options.onForeignHead(notice);
+  const forgetSettings = options.onSettings(notice);
   const forgetKeys = options.onKeyChange(() => {
     publication.sign();
     notice();
@@ -49,6 +52,7 @@ export async function publishStates(options: PublishOptions): Promise<void> {
     watching.stop();
     forget();
     unfollow();
+    forgetSettings();
     forgetKeys();
     await publication.stop();
   }

@@ -79,6 +79,8 @@ export interface MasterStateFilesOptions {
     /** What git runs in place of ssh-keygen. */
     sshProgram: string;
   };
+  /** Calls `run` when other settings are in force: what was refused may be good now. */
+  onSettings(run: () => void): () => void;
   /** What state files pass before they come into force. */
   stage: Stage;
   /** What another master says of its check `states`, while it is not well. */
@@ -128,6 +130,7 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
             }),
         onReconnect: bus.onReconnect,
         onForeignHead: catalog.onForeign,
+        onSettings: options.onSettings,
         onKeyChange: options.keyring.onChange,
         recall: catalog.recall,
         stages: [options.stage],

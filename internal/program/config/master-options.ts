@@ -117,9 +117,9 @@ export const masterOptions = {
     ),
     states_dir: option(requiredPath, inDataDir("states"), "directory of state files"),
     "states.check": option(
-      oneOf(["syntax", "off"]),
+      oneOf(["syntax", "compile", "off"]),
       "syntax",
-      "what is checked before state and settings files come into force; with a problem, the last good files stay: syntax reads every file as for all hosts",
+      "what is checked before state and settings files come into force; with a problem, the last good files stay: syntax reads every file as for all hosts, compile also compiles them for one peel of each kind",
     ),
     "states.salt_compat": option(
       oneOf(["strict", "salt", "bridge"]),

@@ -47,7 +47,7 @@ const samples: Record<string, readonly [string, string]> = {
   "enroll.creds_validity": ["1m", "87600h"],
   "enroll.recovery_window": ["0s", "48h"],
   "enroll.on_clone": ["alert", "revoke"],
-  "states.check": ["syntax", "off"],
+  "states.check": ["syntax", "compile"],
   "states.salt_compat": ["salt", "strict"],
   "settings.strict_facts": ["true", "false"],
   "enroll.evidence.x509_ca": ["/a", ""],

@@ -4,7 +4,7 @@ import type { Random } from "../../base/id.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import type { HostCall, HostFunctions } from "../template/mod.ts";
 import { accessLevels, argumentsOf, type HostAccess, type HostContext } from "./function.ts";
-import { hostFunctions } from "./table.ts";
+import { hostFunctionNames, hostFunctions } from "./table.ts";
 
 /** How long one call may take, in milliseconds. */
 const limitMs = 10_000;
@@ -25,7 +25,7 @@ export function openHostFunctions(options: {
   const calls = new Map<string, number>();
   return {
     calls,
-    names: [...hostFunctions.keys()],
+    names: hostFunctionNames,
     refusal(name) {
       const needs = hostFunctions.get(name)?.needs ?? "command";
       if (accessLevels.indexOf(access) >= accessLevels.indexOf(needs)) return undefined;

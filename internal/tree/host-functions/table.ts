@@ -17,3 +17,5 @@ export const hostFunctions: ReadonlyMap<string, HostFunction> = new Map(
     ...commandFunctions,
   ].map((each) => [each.name, each]),
 );
+
+export const hostFunctionNames: readonly string[] = [...hostFunctions.keys()];

@@ -65,7 +65,7 @@ export const automation = {
       stack.defer(() => refusals.stop());
       const stage = createStateStage({
         ...{ level: config["states.check"], saltCompat: config["states.salt_compat"] },
-        ...{ onRefused: refusals.report, clock },
+        ...{ onRefused: refusals.report, kinds: knowledge.settings.kinds, clock, log },
       });
       const named = () =>
         namedSnapshots({
@@ -122,7 +122,7 @@ function guardOptions(
 }
 
 function stateFilesOptions(
-  { base, connection, decisions, members, peelDoor }: AutomationNeed,
+  { base, connection, decisions, members, peelDoor, knowledge }: AutomationNeed,
   binaries: Parameters<typeof startStateFiles>[0]["binaries"],
 ): Omit<Parameters<typeof startStateFiles>[0], "stage" | "named"> {
   const { config, env, keyring, name, clock, jitter, log, signal } = base;
@@ -131,6 +131,7 @@ function stateFilesOptions(
     ...{ bus: connection.bus, peelDoor: peelDoor.requests, leases: decisions.storage.leases, keyring },
     ...{ members: members.directory.members, binaries, budgets, lines },
     statesDir: config.states_dir,
+    onSettings: knowledge.settings.onFiles,
     git: {
       remotes: config["gitfs.remotes"].map((remote) => ({
         base: config["gitfs.base"],

@@ -66,9 +66,9 @@ export const knowledge = {
       await abortable(rotation.ready, signal);
       const path = config.settings_dir;
       const strictFacts = config["settings.strict_facts"];
-      const isChecked = config["states.check"] !== "off";
+      const level = config["states.check"];
       const settings = startSettings({
-        ...{ ...base, bus, storage, directory, index, path, strictFacts, isChecked },
+        ...{ ...base, bus, storage, directory, index, path, strictFacts, level },
       });
       stack.defer(() => settings.stop());
       await abortable(settings.ready, signal);

@@ -81,7 +81,11 @@ export const operations = {
         targets: { resolver: need.knowledge.resolver, resolveFiles: gate.resolveFiles, mayUse: gate.mayUse },
         states: { ...peels, diffs: storage.complianceDiffs },
         releases: { ...decisions.releases, files: automation.stateFiles },
-        settings: { directory: peels.directory, settings: need.knowledge.settings.reader },
+        settings: {
+          directory: peels.directory,
+          settings: need.knowledge.settings.reader,
+          kinds: need.knowledge.settings.kinds,
+        },
         cluster: clusterDeps(need),
         sites: sitesDeps(need),
         ...{ jobs: jobs.operations, rollouts: automation.rollouts.operations },
