@@ -118,10 +118,12 @@ const answer = record(
   },
 );
 type Shared = RecordOf<typeof sharedFields>;
+/** What an answer has for one peel. */
+export type HelloOwn = RecordOf<typeof ownFields>;
 export type HelloAnswer = ReturnType<typeof answer.decode>;
 
 /** Encodes answers. What is shared is encoded again only when a part of it is another object or number. */
-export function createHelloEncoder(): (all: Shared, one: RecordOf<typeof ownFields>) => Uint8Array {
+export function createHelloEncoder(): (all: Shared, one: HelloOwn) => Uint8Array {
   let last: { all: Shared; encodeWith: ReturnType<typeof mapEncoder> } | undefined;
   const names = Object.keys(sharedFields) as (keyof Shared)[];
   return (all, one) => {

@@ -20,7 +20,12 @@ import { signRequest } from "../../internal/wire/signed-request.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { send } from "../harness/client.ts";
 import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
-import { newOperator, type TestOperator } from "../harness/operators.ts";
+import {
+  newOperator,
+  requestAs,
+  signedBy as signRequestOf,
+  type TestOperator,
+} from "../harness/operators.ts";
 import { startPeel, type TestPeel } from "../harness/peel.ts";
 import { operate } from "../harness/peel-connection.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
@@ -217,6 +222,36 @@ describe("before anything is released", () => {
   });
 });
 
+describe("a release that an operator gives to the masters", () => {
+  const store = async (version: number, snapshot: string) => {
+    const subject = "svc.admin.states.release";
+    const body = encode({ release: release(version, snapshot).bytes });
+    return decode(await requestAs(thief, root, subject, signRequestOf(root, subject, body)));
+  };
+
+  test("reaches the peel without a job, and each job that nobody signed runs its files", async () => {
+    forget("good");
+    expect(await store(1, good)).toMatchObject({ ok: true });
+    await peel.log.logged("release taken", ({ version }) => version === 1);
+    await until(() => ran("good"));
+    // Files that are in force and not released: a master gives this peel those that are.
+    const candidate = await publish("candidate");
+    expect(candidate).not.toBe(good);
+    forget("good");
+    const { jid } = await rest("POST", "/api/v1/jobs", { targets: ["web-1"], function: "state.highstate" });
+    await until(async () => JSON.stringify(await rest("GET", `/api/v1/jobs/${jid}`)).includes('"ok"'));
+    expect([ran("good"), ran("candidate")]).toEqual([true, false]);
+  });
+
+  test("has a version that exceeds what peels took, also when a master does not know of it", async () => {
+    await until(async () => {
+      const { environments } = await rest("GET", "/api/v1/states/releases");
+      return (environments as { next_version: number }[])[0]?.next_version === 2;
+    });
+    expect(await store(1, good)).toMatchObject({ ok: false });
+  });
+});
+
 describe("once files are released", () => {
   test("they run, without and with an operator, by the schedule and at the start", async () => {
     forget("good");
@@ -263,14 +298,17 @@ describe("once files are released", () => {
     expect(ran("evil")).toBe(false);
   });
 
-  test("jobs and rollouts of a master, which nobody signed, do not run the files of a thief", async () => {
-    const { jid } = await rest("POST", "/api/v1/jobs", { targets: ["web-1"], function: "state.highstate" });
+  test("jobs and rollouts of a master, which nobody signed, run the released files and not those of a thief", async () => {
+    const body = { function: "state.highstate" };
     const shown = async (path: string) => JSON.stringify(await rest("GET", path));
-    await until(async () => (await shown(`/api/v1/jobs/${jid}`)).includes(notOf(2)));
-    const rollout = { target: "web-1", function: "state.highstate", canary: "1" };
-    const { id } = await rest("POST", "/api/v1/rollouts", rollout);
+    const hasRun = (jid: string) => until(async () => (await shown(`/api/v1/jobs/${jid}`)).includes('"ok"'));
+    forget("good");
+    const { jid } = await rest("POST", "/api/v1/jobs", { ...body, targets: ["web-1"] });
+    await hasRun(String(jid));
+    expect(ran("good")).toBe(true);
+    const { id } = await rest("POST", "/api/v1/rollouts", { ...body, target: "web-1", canary: "1" });
     const wave = await until(async () => /job-\w+/.exec(await shown(`/api/v1/rollouts/${id}`))?.[0]);
-    await until(async () => (await shown(`/api/v1/jobs/${wave}`)).includes(notOf(2)));
+    await hasRun(wave ?? "");
     expect(ran("evil")).toBe(false);
   });
 

@@ -8,7 +8,7 @@ import { encodeFailure, encodeRateLimited } from "../../bus/subjects/envelope.ts
 import { helloSubject, mastersQueue } from "../../bus/subjects/subjects.ts";
 import type { Budgets, LogLines } from "../../fleet/budget/mod.ts";
 import type { BootstrapDocument } from "../../identity/bootstrap/mod.ts";
-import { createHelloEncoder, decodeHello, maxCommands } from "../../wire/hello.ts";
+import { createHelloEncoder, decodeHello, type HelloOwn, maxCommands } from "../../wire/hello.ts";
 import type { SettingsAnswer } from "../../wire/settings-answer.ts";
 
 /**
@@ -36,6 +36,10 @@ export interface HelloDeps {
   auditHead(): Uint8Array | undefined;
   /** The statements of administrators about the administrators that follow a version. */
   administrators?(version: number): readonly Uint8Array[];
+  /** What a peel that insists learns of releases: the newest of each environment, and records of operators. */
+  released?(): Pick<HelloOwn, "releases" | "operatorRecords">;
+  /** Takes note of the greatest releases that a peel took. @throws SvcError `storage` */
+  taken?(releases: readonly Uint8Array[]): Promise<void>;
   /** Over how many milliseconds the whole fleet is to come back after the bus was away. */
   spreadMs(): number;
   /** Takes note of the command keys that a peel says it knows. */
@@ -55,7 +59,9 @@ export interface HelloDeps {
  * `audit` is the newest entry of the audit, signed, which the peel remembers. `spread_ms` is the time over
  * which the whole fleet is to connect again after the bus was away. `administrators` are signed statements
  * that change the administrators of the peel, whose version is `administrators_version` of the request.
- * `knows_command_keys` of the request are the public keys whose commands the peel accepts. A malformed request is
+ * A request with `insists` comes from a peel that obeys operators only: `releases` of the answer are the newest release
+ * of each environment, and `operator_records` the records that prove them and those of disabled operators; `releases`
+ * of the request are the greatest that the peel took. `knows_command_keys` of the request are the public keys whose commands the peel accepts. A malformed request is
  * answered with an error map.
  */
 export function serveHello(deps: HelloDeps): {
@@ -69,9 +75,10 @@ export function serveHello(deps: HelloDeps): {
     const release = await slots.take(peelId).catch(() => undefined);
     if (release === undefined) return refusal;
     try {
-      const { settingsVersion, commandKeys, administratorsVersion } = decodeHello(data);
+      const { settingsVersion, commandKeys, administratorsVersion, insists, releases } = decodeHello(data);
       const later = administratorsVersion === undefined ? [] : deps.administrators?.(administratorsVersion);
       if (commandKeys.length > 0) knows(peelId, commandKeys);
+      if (releases !== undefined && releases.length > 0) await noteReleases(deps, peelId, releases);
       const jobs = missed(peelId, maxCommands);
       if (jobs.length > 0) log.info("peel is sent what it missed", { peel_id: peelId, jobs: jobs.length });
       else log.debug("peel said hello", { peel_id: peelId });
@@ -89,6 +96,7 @@ export function serveHello(deps: HelloDeps): {
           serverTime: clock.now(),
           ...defined({ settings: reported?.envelope, settingsError: reported?.error }),
           ...(later === undefined || later.length === 0 ? {} : { administrators: later }),
+          ...(insists === true ? deps.released?.() : {}),
           jobs,
           ...(reported === undefined ? { incomplete: true } : {}),
         },
@@ -115,6 +123,19 @@ export function serveHello(deps: HelloDeps): {
       if (budgets.take(peelId, "hello")) lines.say("warn", badReply, peelId);
     },
   );
+}
+
+/** What cannot be stored now comes again with the next hello. */
+async function noteReleases(
+  { taken, log }: HelloDeps,
+  peelId: string,
+  releases: readonly Uint8Array[],
+): Promise<void> {
+  try {
+    await taken?.(releases);
+  } catch (thrown) {
+    log.error("releases of a peel not noted", { peel_id: peelId, reason: describeError(thrown) });
+  }
 }
 
 const peelOf = (subject: string): string => subject.split(".")[2] ?? "";

@@ -9,6 +9,6 @@ export { signedOf } from "./operations.ts";
 export { readEvents } from "./read-events.ts";
 export { frozenFields, type JobRequest } from "./request.ts";
 export { startScheduleResults } from "./schedule-results.ts";
-export { createCommands } from "./send.ts";
+export { createCommands, type ReleasedFiles } from "./send.ts";
 export type { JobView, SeenReturn } from "./show.ts";
 export { createTally, standingOf } from "./tally.ts";

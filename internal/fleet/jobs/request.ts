@@ -16,6 +16,12 @@ export const frozenFields = {
       "Digest of the state files that are meant, as 64 hexadecimal digits, for a function that uses them; when others are published, nothing is started",
     ),
   ),
+  unreleased: v.optional(
+    described(
+      v.boolean(),
+      "Whether peels that obey operators only run these state files although nobody released them; counts when an operator signed it who may release",
+    ),
+  ),
   approvals: v.optional(
     described(
       v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(maxApprovals)),

@@ -5,8 +5,9 @@ import type { Bus } from "../../bus/connection/mod.ts";
 import { dispatchSubject, siteDispatchSubject, stopSubject } from "../../bus/subjects/subjects.ts";
 import { merkleTree, type ProvingTree, partialTree } from "../../identity/merkle/mod.ts";
 import type { KeyPair, RecordMac } from "../../identity/mod.ts";
-import { type Evidence, encodeCall, encodeStop } from "../../wire/call.ts";
+import { type Evidence, encodeCall, encodeStop, type ProvenRelease } from "../../wire/call.ts";
 import { type CommandKind, signCommand, signForAll } from "../../wire/command.ts";
+import { localCommit } from "../../wire/content.ts";
 import { type SiteTargets, signForSite } from "../../wire/site-command.ts";
 import { isGenuineJob, type Job, type SignedRequestOf } from "./records/mod.ts";
 
@@ -31,10 +32,27 @@ const subjects: Record<CommandKind, (jid: string, peel: string) => string> = {
   stop: stopSubject,
 };
 
+/** The releases of state files, and which peels run released files alone. */
+export interface ReleasedFiles {
+  insists(peel: string): boolean;
+  /** Digest of the newest released files of an environment, hex. */
+  newest(environment: string): string | undefined;
+  /** The newest release of exactly these files. */
+  releaseOf(files: { environment: string; snapshot: string }): ProvenRelease | undefined;
+}
+
+const nothingReleased: ReleasedFiles = {
+  insists: () => false,
+  newest: () => undefined,
+  releaseOf: () => undefined,
+};
+
 export interface CommandDeps {
   bus: Pick<Bus, "publish">;
   key: KeyPair;
   mac: RecordMac;
+  /** The state files that operators released, for peels that run no others. */
+  released?: ReleasedFiles;
   /** The encoded records that prove an operator to a verifier that knows only the administrators. */
   recordsOf?(operator: string): readonly Uint8Array[];
   /** The site whose commands a peel receives. */
@@ -59,7 +77,13 @@ interface Signing extends Required<CommandDeps> {
  */
 export function createCommands(deps: CommandDeps): Commands {
   const signing: Signing = {
-    ...{ recordsOf: () => [], siteOf: () => undefined, sitesOf: () => [], resends: () => false },
+    ...{
+      released: nothingReleased,
+      recordsOf: () => [],
+      siteOf: () => undefined,
+      sitesOf: () => [],
+      resends: () => false,
+    },
     ...deps,
     judged: { dispatch: new WeakMap(), stop: new WeakMap() },
     trees: new WeakMap(),
@@ -67,13 +91,20 @@ export function createCommands(deps: CommandDeps): Commands {
   return {
     send(kind, job, peels) {
       if (!mayBeSigned(signing, kind, job)) return;
-      publish(signing, kind, job, sendToSites(signing, kind, job, [...peels]));
+      for (const part of byFiles(signing, kind, job, [...peels])) {
+        publish(signing, kind, part.job, sendToSites(signing, kind, part.job, part.peels));
+      }
     },
     resend(kind, job, peels) {
-      if (mayBeSigned(signing, kind, job)) publish(signing, kind, job, [...peels]);
+      if (!mayBeSigned(signing, kind, job)) return;
+      for (const part of byFiles(signing, kind, job, [...peels]))
+        publish(signing, kind, part.job, part.peels);
     },
-    sign: (kind, job, peel) =>
-      mayBeSigned(signing, kind, job) ? signFor(signing, kind, job, peel) : undefined,
+    sign(kind, job, peel) {
+      if (!mayBeSigned(signing, kind, job)) return undefined;
+      const [part] = byFiles(signing, kind, job, [peel]);
+      return signFor(signing, kind, part?.job ?? job, peel);
+    },
   };
 }
 
@@ -84,6 +115,31 @@ function mayBeSigned({ mac, log, judged }: Signing, kind: CommandKind, job: Job)
   judged[kind].set(job, genuine);
   if (!genuine) log.error("a stored job was changed by others: nothing is sent", { jid: job.jid, kind });
   return genuine;
+}
+
+/**
+ * Tells peels that run released files alone from the others: what no operator signed means the newest release for them,
+ * and the files in force for the others.
+ */
+function byFiles(
+  { released }: Signing,
+  kind: CommandKind,
+  job: Job,
+  peels: readonly string[],
+): { job: Job; peels: readonly string[] }[] {
+  const { content, request } = job;
+  const everyone = [{ job, peels }];
+  if (kind === "stop" || content === undefined || request !== undefined) return everyone;
+  const snapshot = released.newest(content.environment);
+  if (snapshot === undefined || snapshot === content.snapshot) return everyone;
+  const insisting = peels.filter((peel) => released.insists(peel));
+  if (insisting.length === 0) return everyone;
+  const { environment } = content;
+  const others = peels.filter((peel) => !released.insists(peel));
+  return [
+    { job, peels: others },
+    { job: { ...job, content: { environment, commit: localCommit, snapshot } }, peels: insisting },
+  ].filter((part) => part.peels.length > 0);
 }
 
 function treeOf({ trees }: Signing, job: Job): ProvingTree {
@@ -109,9 +165,13 @@ function bodyFor(
   return { body: callOf(signing, job, evidence), evidence };
 }
 
-const callOf = ({ resends }: Signing, job: Job, evidence: Evidence | undefined): Uint8Array =>
+const callOf = ({ resends, released }: Signing, job: Job, evidence: Evidence | undefined): Uint8Array =>
   encodeCall(
-    { ...job, ...(resends() ? { resends: true as const } : {}) },
+    {
+      ...job,
+      ...(resends() ? { resends: true as const } : {}),
+      ...defined({ release: job.content && released.releaseOf(job.content) }),
+    },
     job.requestId,
     evidence,
     job.traceparent,

@@ -11,8 +11,8 @@ import type { ClusterDeps } from "../../fleet/cluster/mod.ts";
 import { type OriginJudge, type Sites, systemSitesOf, type WatchedLinks } from "../../fleet/sites/mod.ts";
 import type { FleetIndex } from "../../fleet/targeting/mod.ts";
 import { parseCredentials, readClaims } from "../../identity/mod.ts";
+import type { Beats } from "./follow-beats.ts";
 import type { MasterDeps } from "./options.ts";
-import type { SitesOfPeels } from "./sites-of-peels.ts";
 
 /** What operators may know and change of the cluster of the bus, through one master. */
 export function clusterOperations({
@@ -38,7 +38,7 @@ export function clusterOperations({
   connectAs: (address: string, credentials: string) => Promise<Bus>;
   sites: Pick<Sites, "all" | "open" | "caughtUp">;
   siteLinks: Pick<WatchedLinks, "states" | "inspect">;
-  siteOf: SitesOfPeels["siteOf"];
+  siteOf: Beats["siteOf"];
   origins: Pick<OriginJudge, "problemOf">;
   index: Pick<FleetIndex, "members" | "alive">;
 }): ClusterDeps {

@@ -9,8 +9,9 @@ import {
 } from "../../../fleet/jobs/mod.ts";
 import { createOwnRecords } from "../../../fleet/jobs/records/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
+import { followBeats } from "../follow-beats.ts";
 import type { MasterDeps } from "../options.ts";
-import { followSitesOfPeels } from "../sites-of-peels.ts";
+import { releasedFiles } from "../released-files.ts";
 import { catchUp } from "./catch-up.ts";
 import type { Claims } from "./claims.ts";
 import type { Connected } from "./connect.ts";
@@ -45,10 +46,12 @@ export const jobs = {
         admit: (peel, bytes, storedAt) => budgets.take(peel, "schedule", bytes, storedAt),
       });
       stack.defer(() => schedules.stop());
-      const { siteOf, stop: stopSites } = followSitesOfPeels(index);
-      stack.defer(stopSites);
+      const { siteOf, insists, stop: stopBeats } = followBeats(index);
+      stack.defer(stopBeats);
       const resends = () => reportsStored(bus) && !claims.relayed();
+      const released = releasedFiles({ ...{ releases: decisions.releases.releases, insists }, ...requests });
       const commands = createCommands({
+        released: released.ofJobs,
         ...{ bus, key: signer, mac, recordsOf: requests.recordsOf },
         ...{ siteOf, sitesOf: origins.sitesOf, resends, log },
       });
@@ -83,7 +86,9 @@ export const jobs = {
           show: { bus, jobs: storage.jobs, alive: aliveOf, clock },
           controller,
         },
-        siteOf,
+        ...{ siteOf, insists },
+        /** What a hello of a peel that insists is answered with. */
+        released: released.ofHello,
         /** Commands that a peel may have missed, signed again. */
         missed: (peel: string, limit: number) =>
           controller.missed(peel, limit).flatMap(({ kind, job }) => commands.sign(kind, job, peel) ?? []),

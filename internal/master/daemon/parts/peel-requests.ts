@@ -1,6 +1,7 @@
 import { serveHello, serveRenewals } from "../../../doors/peels/mod.ts";
 import { comeBackMs } from "../../../fleet/peels/mod.ts";
 import { notifyOfClone } from "../../../fleet/reactor/events/mod.ts";
+import { noteTaken } from "../../../fleet/releases/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import { startDocument } from "../../keys/mod.ts";
 import { hintSites } from "../hint-sites.ts";
@@ -62,6 +63,11 @@ export const peelRequests = {
       };
       const reporting = notifyPeels({ bus, connected, clock });
       stack.defer(() => reporting.stop());
+      // Their schedules run what is released without a job that would name it.
+      const insisting = () => connected().filter(need.jobs.insists);
+      const releasing = notifyPeels({ bus, connected: insisting, clock });
+      stack.defer(() => releasing.stop());
+      stack.defer(decisions.releases.releases.onChange(releasing.report));
       const document = startDocument({
         ...{ certificates: need.certificate.certificates, urls: config.bus_advertise_urls },
         ...{ keyring, recoveryKeys, sites: sites.sites, secrets: storage.secrets, clock, log },
@@ -76,6 +82,8 @@ export const peelRequests = {
         administrators: operators.statements.after,
         spreadMs: () => comeBackMs(directory.members().length),
         knows: knowledge.rotation.reported,
+        released: need.jobs.released,
+        taken: (releases) => noteTaken(decisions.releases, releases),
       });
       stack.defer(() => hello.stop());
       const witnesses = maintainWitnesses({ bus, auditHead, clock, jitter, connected });

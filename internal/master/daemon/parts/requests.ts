@@ -1,6 +1,8 @@
+import type { Registry } from "../../../fleet/operators/mod.ts";
 import { createNonces, createRequestJudge } from "../../../fleet/requests/mod.ts";
 import type { OffersOf } from "../../../program/health/mod.ts";
 import { encodeOperator } from "../../../wire/operator-record.ts";
+import { chainAbove } from "../../../wire/operator-standing.ts";
 import type { MasterDeps } from "../options.ts";
 import type { Operators } from "./operators.ts";
 import type { Opened } from "./storage.ts";
@@ -39,11 +41,31 @@ export const requests = {
           given?.recordsOf?.(operator, now) ?? (registry.chainOf(operator, now) ?? []).map(encodeOperator)
         );
       },
+      /** The same of one who released files, also of one who was disabled since. */
+      recordsOfSigner(operator: string): readonly Uint8Array[] {
+        const record = registry.find(operator);
+        if (record === undefined) return [];
+        return (chainAbove(registry.standing, record, clock.now()) ?? [record]).map(encodeOperator);
+      },
+      /** The records of those who are disabled, and what proves each. */
+      disabledRecords: () => disabledRecords(registry, clock.now()),
       stop() {
         signedReads.judge = undefined;
       },
     };
   },
 };
+
+/** Most operators of a fleet are never disabled; this is what one answer has room for. */
+const maxDisabled = 48;
+
+function disabledRecords(
+  { list, standing }: Pick<Registry, "list" | "standing">,
+  at: number,
+): readonly Uint8Array[] {
+  const disabled = list().filter((record) => record.disabled === true);
+  const proven = disabled.flatMap((record) => chainAbove(standing, record, at) ?? []);
+  return [...new Set(proven)].slice(0, maxDisabled).map(encodeOperator);
+}
 
 export type Requests = OffersOf<typeof requests>;

@@ -1,0 +1,72 @@
+import { expect, test } from "bun:test";
+import { recordingLog } from "../../../test/harness/log.ts";
+import { systemRandom } from "../../base/id.ts";
+import { newKeyPair } from "../../identity/nkey.ts";
+import { createRecordMac } from "../../identity/record-mac.ts";
+import { decodeCall, decodeReleased } from "../../wire/call.ts";
+import { openCommand } from "../../wire/command.ts";
+import type { Job } from "./records/record.ts";
+import { withJobMac } from "./records/record-mac.ts";
+import { createCommands } from "./send.ts";
+
+const key = newKeyPair("user", systemRandom);
+const mac = createRecordMac(newKeyPair("account", systemRandom));
+const [inForce, released, older] = ["ab".repeat(32), "cd".repeat(32), "ef".repeat(32)];
+const targets = ["web-1", "web-2", "db-1"];
+const job = (snapshot: string | undefined, change: Partial<Job> = {}): Job =>
+  withJobMac(mac, {
+    ...{ jid: "job-3MPFSICSuHM6n9ASVzK0s68GQu3", function: "state.highstate", args: {}, targets },
+    ...{ metadata: {}, timeoutMs: 1_000, createdAt: 0, createdBy: "ann", deadline: 1_000 },
+    ...(snapshot === undefined ? {} : { content: { environment: "base", commit: "abc", snapshot } }),
+    ...change,
+  });
+const releaseOf = (snapshot: string) => ({ bytes: Buffer.from(`release of ${snapshot}`), records: [] });
+
+/** A master whose peels web-* obey operators only. @returns what each peel gets: its files, and their release */
+function send(one: Job, newest: string | undefined, kind: "send" | "resend" | "sign" = "send") {
+  const sent = new Map<string, Uint8Array>();
+  const commands = createCommands({
+    bus: { publish: (subject, data) => sent.set(subject.split(".").at(-1) ?? "", data) },
+    ...{ key, mac, log: recordingLog() },
+    released: {
+      insists: (peel) => peel.startsWith("web"),
+      newest: (environment) => (environment === "base" ? newest : undefined),
+      releaseOf: ({ snapshot }) => ([released, older].includes(snapshot) ? releaseOf(snapshot) : undefined),
+    },
+  });
+  if (kind !== "sign") commands[kind]("dispatch", one, targets);
+  else for (const peel of targets) sent.set(peel, commands.sign("dispatch", one, peel) ?? new Uint8Array());
+  return targets.map((peel) => {
+    const { body } = openCommand(
+      sent.get(peel) ?? new Uint8Array(),
+      { peel },
+      { keys: [key.publicKey], now: 0 },
+    );
+    const [release] = decodeReleased(body).releases;
+    return [decodeCall(body).content?.snapshot, release && Buffer.from(release).toString()];
+  });
+}
+const plain = (snapshot: string) => [snapshot, undefined];
+const whole = (snapshot: string) => [snapshot, `release of ${snapshot}`];
+
+test.each(["send", "resend", "sign"] as const)(
+  "without an operator, peels that insist get the newest release, and the others what is in force (%s)",
+  (kind) => {
+    expect(send(job(inForce), released, kind)).toEqual([whole(released), whole(released), plain(inForce)]);
+    // Nothing is released: each peel decides by itself.
+    expect(send(job(inForce), undefined, kind)).toEqual([plain(inForce), plain(inForce), plain(inForce)]);
+    expect(send(job(released), released, kind)).toEqual([whole(released), whole(released), whole(released)]);
+  },
+);
+
+test("what an operator signed stays, with the release of these files if there is one", () => {
+  const request = { subject: "svc.job.request", envelope: systemRandom(20) };
+  expect(send(job(older, { request }), released)).toEqual(targets.map(() => whole(older)));
+  expect(send(job(inForce, { request }), released)).toEqual(targets.map(() => plain(inForce)));
+});
+
+test("a job that uses no files has no release", () => {
+  expect(send(job(undefined, { function: "test.ping" }), released)).toEqual(
+    targets.map(() => [undefined, undefined]),
+  );
+});
