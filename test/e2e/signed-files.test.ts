@@ -9,12 +9,15 @@ import { fromOperatorSubject } from "../../internal/base/names/operator-subject.
 import { cleanEnvironment } from "../../internal/base/process/environment.ts";
 import type { Bus } from "../../internal/bus/connection/connect.ts";
 import { openBucket } from "../../internal/bus/storage/bucket.ts";
+import { parseCredentials } from "../../internal/identity/credentials.ts";
+import { readClaims } from "../../internal/identity/jwt.ts";
 import { merkleTree } from "../../internal/identity/merkle/merkle.ts";
 import { keyPairFromSeed } from "../../internal/identity/nkey.ts";
 import { formatAdministrators } from "../../internal/wire/administrators.ts";
-import { type Call, encodeCall } from "../../internal/wire/call.ts";
+import { type Call, type Evidence, encodeCall } from "../../internal/wire/call.ts";
 import { signCommand } from "../../internal/wire/command.ts";
 import { encodeOperator, signOperator } from "../../internal/wire/operator-record.ts";
+import { signRelease } from "../../internal/wire/release.ts";
 import { openRequest } from "../../internal/wire/signed-request.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { send } from "../harness/client.ts";
@@ -125,12 +128,16 @@ beforeAll(async () => {
     await (await openBucket(thief, "operators")).put(name, encodeOperator(record));
   }
   peel = startPeelBinary(bus, master.url, "web-1", {
-    config: JSON.stringify({ require_operator: "on", automation_functions: ["test.*"] }),
+    config: JSON.stringify({
+      ...{ require_operator: "on", automation_functions: ["test.*"] },
+      operator_roles: { operator: ["*"], pair: ["state.apply"] },
+    }),
   });
   await peel.program.waitFor("waiting for an operator's approval");
   const [{ id }] = JSON.parse((await svc(bus, "enroll", "list", "--output", "json")).stdout);
   expect((await svc(bus, "enroll", "approve", id)).code).toBe(0);
   await peel.program.waitFor("peel connected");
+  await peel.program.waitFor("settings in force");
 });
 afterAll(async () => {
   await thief?.nats.close();
@@ -138,6 +145,34 @@ afterAll(async () => {
   await master?.[Symbol.asyncDispose]();
   await bus?.[Symbol.asyncDispose]();
 });
+
+/** Sends what a master sends, with its key, and waits for the answer of the peel. */
+async function command(call: Call, evidence?: Evidence) {
+  const key = keyPairFromSeed("user", readFileSync(join(bus.authDir, "command.seed"), "utf8"));
+  const jid = newId("job", systemClock.now(), systemRandom);
+  const returned = Promise.withResolvers<{ success: boolean; error?: string }>();
+  const subscription = thief.nats.subscribe(`svc.job.${jid}.return.web-1`, {
+    callback: (_, { data }) => returned.resolve(decode(data) as { success: boolean; error?: string }),
+  });
+  const body = encodeCall(call, undefined, evidence);
+  const order = { kind: "dispatch", jid, deadline: systemClock.now() + 50_000, body } as const;
+  thief.nats.publish(`svc.job.${jid}.dispatch.web-1`, signCommand({ ...order, peel: "web-1" }, key));
+  const answer = await returned.promise;
+  subscription.unsubscribe();
+  return answer;
+}
+
+let version = 0;
+/** The administrator releases these files of `base`: what a peel runs must be released, too. */
+async function release(snapshot: string): Promise<void> {
+  const { jwt } = parseCredentials(readFileSync(join(peel.dir, "auth", "web-1.creds"), "utf8"));
+  const { nats, iss } = readClaims(jwt);
+  const fleet = typeof nats.issuer_account === "string" ? nats.issuer_account : iss;
+  const about = { fleet, environment: "base", snapshot, version: ++version };
+  const bytes = signRelease({ ...about, releasedAt: systemClock.now(), operator: root.name }, root.key);
+  const ping = { function: "test.ping", args: {}, release: { bytes, records: [] } };
+  expect(await command(ping)).toMatchObject({ success: true });
+}
 
 const as = (who: TestOperator, ...args: string[]) =>
   runProgram([binaries.cli, "--config", operatorConfig(bus, writeOperatorFile(bus, who)), ...args]);
@@ -187,6 +222,7 @@ test("equal files are one snapshot, whether a directory has them or a repository
 });
 
 test("what an operator asks for with svc runs: a job, and a rollout with its check", async () => {
+  await release(await snapshotOf("base"));
   expect(await as(ann, "run", "web-1", "state.apply", "web")).toMatchObject({ code: 0 });
   expect(written()).toBe("good");
   const rollout = ["rollout", "start", "web-1", "state.apply", "web", "--canary", "1", "--timeout", "30s"];
@@ -197,22 +233,11 @@ test("what an operator asks for with svc runs: a job, and a rollout with its che
 });
 
 describe("a thief of a master", () => {
-  /** Sends what a master sends, with its key, and waits for the answer of the peel. */
-  async function command(call: Call, request: Uint8Array) {
-    const key = keyPairFromSeed("user", readFileSync(join(bus.authDir, "command.seed"), "utf8"));
-    const jid = newId("job", systemClock.now(), systemRandom);
-    const returned = Promise.withResolvers<{ success: boolean; error?: string }>();
-    const subscription = thief.nats.subscribe(`svc.job.${jid}.return.web-1`, {
-      callback: (_, { data }) => returned.resolve(decode(data) as { success: boolean; error?: string }),
-    });
+  const evidenceOf = async (request: Uint8Array): Promise<Evidence> => {
     const record = (await (await openBucket(thief, "operators")).get("ann"))?.value ?? new Uint8Array();
-    const body = encodeCall(call, undefined, { request, proof: [], records: [record] });
-    const order = { kind: "dispatch", jid, deadline: systemClock.now() + 50_000, body } as const;
-    thief.nats.publish(`svc.job.${jid}.dispatch.web-1`, signCommand({ ...order, peel: "web-1" }, key));
-    const answer = await returned.promise;
-    subscription.unsubscribe();
-    return answer;
-  }
+    return { request, proof: [], records: [record] };
+  };
+  const commandFor = async (call: Call, request: Uint8Array) => command(call, await evidenceOf(request));
   const apply = { function: "state.apply", args: { mods: ["web"] } };
   const signed = (more: Record<string, Plain>) =>
     signedBy(
@@ -234,33 +259,35 @@ describe("a thief of a master", () => {
     const [meant, stolen] = await swap("stolen");
     const request = signed({ snapshot: Buffer.from(meant, "hex") });
     const [short, other] = [meant.slice(0, 12), stolen.slice(0, 12)];
-    expect(await command({ ...apply, content: content("base", stolen) }, request)).toMatchObject(
+    expect(await commandFor({ ...apply, content: content("base", stolen) }, request)).toMatchObject(
       notRun(`ann signed the state files ${short}, and the command has ${other}`),
     );
-    expect(await command(apply, request)).toMatchObject(
+    expect(await commandFor(apply, request)).toMatchObject(
       notRun("does not name the state files that ann signed"),
     );
-    expect(await command({ ...apply, content: content("release/1", meant) }, request)).toMatchObject(
+    expect(await commandFor({ ...apply, content: content("release/1", meant) }, request)).toMatchObject(
       notRun("ann signed state files of base, and the command has those of release/1"),
     );
-    expect(await command({ ...apply, content: content("base", stolen) }, signed({}))).toMatchObject(
+    expect(await commandFor({ ...apply, content: content("base", stolen) }, signed({}))).toMatchObject(
       notRun("ann did not sign which state files state.apply uses"),
     );
     expect(written()).toBe(before);
     // What was signed runs, or nothing does: the peel finds files by their digest.
-    const honest = await command({ ...apply, content: content("base", meant) }, request);
+    const honest = await commandFor({ ...apply, content: content("base", meant) }, request);
     if (!honest.success)
       expect(honest).toMatchObject(notRun(`the state files ${short} are no longer published`));
     expect(written()).toBe(before);
+    await release(stolen);
     const control = signed({ snapshot: Buffer.from(stolen, "hex") });
-    expect(await command({ ...apply, content: content("base", stolen) }, control)).toMatchObject({
+    expect(await commandFor({ ...apply, content: content("base", stolen) }, control)).toMatchObject({
       success: true,
     });
     expect(written()).toBe("stolen");
   });
 
   test("cannot swap the files of a request between the question and the agreement", async () => {
-    await swap("agreed");
+    const [, meant] = await swap("agreed");
+    await release(meant);
     const waiting = await as(ben, "run", "web-1", "state.apply", "web", "--timeout", "50s");
     expect(waiting).toMatchObject({ code: 0, stderr: "" });
     const id = /apr-\w+/.exec(waiting.stdout)?.[0] ?? "";

@@ -2,6 +2,7 @@ import { SvcError } from "../../../base/errors.ts";
 import { openBucket } from "../../../bus/storage/mod.ts";
 import type { Approvals } from "../../../fleet/approvals/mod.ts";
 import { createGate, type GateDeps, hasPlainArgs, readStoredWork } from "../../../fleet/gate/mod.ts";
+import type { Scope } from "../../../fleet/operation/mod.ts";
 import { createRoleGate } from "../../../fleet/roles/mod.ts";
 import type { ResolveDeps } from "../../../fleet/targeting/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
@@ -50,8 +51,11 @@ export const gate = {
       });
       const mayUse: ResolveDeps["mayUse"] = async (caller, input) => {
         const roles = caller.kind === "operator" ? caller.roles : undefined;
-        const scope = { kind: "jobs", action: "run" } as const;
-        return (await roleGate.judge(roles, { scope, input, touched: { peels: { peels: [] } } })).allowed;
+        const touched = { peels: { peels: [] } };
+        const judge = (scope: Scope) => roleGate.judge(roles, { scope, input, touched });
+        // Who may only start rollouts signs their files as well.
+        if ((await judge({ kind: "jobs", action: "run" })).allowed) return true;
+        return (await judge({ kind: "rollouts", action: "start" })).allowed;
       };
       return { gate, roleGate, administrators, resolveFiles, mayUse, later };
     }),
