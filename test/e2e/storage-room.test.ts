@@ -68,7 +68,7 @@ test("on a bus with 256 MB every stream has a limit, and together they stay with
   await using master = await startMaster(bus);
   await readinessBecomes(master.healthUrl, 200);
   const streams = [...(await streamsOf(bus)).values()];
-  expect(streams).toHaveLength(31);
+  expect(streams).toHaveLength(32);
   expect(streams.filter(({ config }) => config.max_bytes <= 0)).toEqual([]);
   const onDisk = streams.filter(({ config }) => config.storage === "file");
   expect(onDisk.reduce((sum, { config }) => sum + config.max_bytes, 0)).toBeLessThan(256 * mebibyte);
