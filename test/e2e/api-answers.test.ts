@@ -179,6 +179,11 @@ test("the answers about peels are as described", async () => {
   }
 });
 
+test("the answer about released state files is as described", async () => {
+  const path = "/api/v1/states/releases";
+  await expectDescribed("listReleases", call(master, { path, headers: bearer }), 200);
+});
+
 test("the answers about tokens that hosts join with are as described", async () => {
   const path = "/api/v1/enroll-tokens";
   const post = (body: unknown) => postJson(master, path, body, { headers: bearer });

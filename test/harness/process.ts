@@ -108,10 +108,11 @@ export async function runProgram(
   ]);
   const kept = save(command);
   // What other programs print is their result; it may well be a secret that a test asked for. So is the file of an
-  // operator, and a join token, which svc prints where its user sends it to a file; a link to the console; and a value
-  // that it is to reveal.
+  // operator, a token, and a join token, which svc prints where its user sends it to a file; a link to the console; and
+  // a value that it is to reveal.
   const isOwn = command.some((word) => word.includes("/dist/"));
-  const isRevealed = isIssued(stdout) || command.includes("--reveal");
+  const isToken = command[command.indexOf("token") + 1] === "create";
+  const isRevealed = isIssued(stdout) || isToken || command.includes("--reveal");
   kept.write(isOwn && !isRevealed ? stdout + stderr : stderr);
   kept.close();
   return { code, stdout, stderr };

@@ -1,5 +1,5 @@
 import { releaseOperations } from "../../fleet/releases/mod.ts";
-import { type Columns, command, formatTable } from "../../program/command-line/mod.ts";
+import { type Columns, command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { shortSnapshot } from "../../wire/content.ts";
 import { withBus } from "../operator.ts";
 import { type AnswerTo, request } from "../request.ts";
@@ -7,8 +7,8 @@ import { type AnswerTo, request } from "../request.ts";
 const columns: Columns = {
   ENVIRONMENT: "name",
   RELEASE: "word",
-  RELEASED: "ago",
-  BY: "text",
+  RELEASED: "spare ago",
+  BY: "spare text",
   FILES: "word",
   PUBLISHED: "prose",
 };
@@ -23,10 +23,13 @@ export const releasesCommand = command({
   run: (_, cli) =>
     withBus(cli, async (bus) => {
       const { environments } = await request(bus, releaseOperations.listReleases, {});
-      await cli.print(environments, () => formatTable(columns, environments.map(rowOf), cli));
+      await cli.print(environments, () => formatReleases(environments, cli));
       if (environments.length === 0) cli.say("no state files are published or released");
     }),
 });
+
+export const formatReleases = (environments: Environments, style: TableStyle): string =>
+  formatTable(columns, environments.map(rowOf), style);
 
 function rowOf({ environment, newest, content }: Environments[number]): string[] {
   const published = content && hexOf(content.snapshot);

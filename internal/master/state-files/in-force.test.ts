@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { manualClock } from "../../../test/harness/clock.ts";
 import type { CatalogView } from "../../tree/publication/mod.ts";
 import { readInForce } from "./in-force.ts";
 
@@ -23,10 +24,11 @@ function inForce(isPublished = true) {
     held: new Map([["base", [published("9", "9")]]]),
   };
   const current = async () => (isPublished ? ({ catalog, statement: new Uint8Array() } as never) : undefined);
-  return readInForce({ current, reread: current, latest: catalog } as Pick<
-    CatalogView,
-    "current" | "reread" | "latest"
-  >);
+  const clock = manualClock();
+  return readInForce(
+    { current, reread: current, latest: catalog } as Pick<CatalogView, "current" | "reread" | "latest">,
+    clock,
+  );
 }
 
 test.each<[environment: string, commit: string, isNewest: boolean]>([
@@ -45,4 +47,18 @@ test.each<[environment: string, commit: string, isNewest: boolean]>([
 
 test("before the first publication nobody can say which commit is the newest", async () => {
   await expect(inForce(false).isNewest("base", "3333333")).rejects.toMatchObject({ kind: "unavailable" });
+});
+
+test("what runs files waits for the first publication, and not for ever", async () => {
+  const clock = manualClock();
+  const empty = { environments: new Map(), held: new Map() };
+  const full = { environments: new Map([["base", [published("c", "3")]]]), held: new Map() };
+  const found = { catalog: empty };
+  const current = async () => ({ ...found, statement: new Uint8Array() }) as never;
+  const files = readInForce({ current, reread: current, latest: undefined }, clock);
+  const never = files.resolve({ environment: "base" });
+  await expect(clock.until(never, 10_000)).rejects.toMatchObject({ kind: "unavailable" });
+  const soon = files.resolve({ environment: "base" });
+  found.catalog = full;
+  expect(await clock.until(soon, 10_000)).toMatchObject({ environment: "base", snapshot: "c".repeat(64) });
 });

@@ -1,8 +1,12 @@
+import { type Clock, sleep } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { attempt, SvcError } from "../../base/errors.ts";
 import { type Catalog, contentOf, findSnapshot, type Published } from "../../tree/files/mod.ts";
 import type { CatalogView } from "../../tree/publication/mod.ts";
 import { type Content, localCommit } from "../../wire/content.ts";
+
+const firstPauseMs = 200;
+const firstAttempts = 25;
 
 /** What is in force, as every master reads it. */
 export interface FilesInForce {
@@ -60,7 +64,13 @@ function describe(catalog: Catalog, environment: string, one: Published): Publis
   };
 }
 
-export function readInForce(catalog: Pick<CatalogView, "current" | "reread" | "latest">): FilesInForce {
+/**
+ * @param clock waits for the first publication: a master takes requests before it has read and checked all files
+ */
+export function readInForce(
+  catalog: Pick<CatalogView, "current" | "reread" | "latest">,
+  clock: Clock,
+): FilesInForce {
   let reported: { of: object; states: { base: string; statement: Uint8Array } | undefined } | undefined;
   const now = async () => required(await catalog.current()).catalog;
   return {
@@ -84,7 +94,8 @@ export function readInForce(catalog: Pick<CatalogView, "current" | "reread" | "l
       return names.map((name) => describe(published, name, findSnapshot(published, name, { commit })));
     },
     async resolve({ environment, commit }) {
-      return contentOf(environment, findSnapshot(await now(), environment, { commit }));
+      const published = await firstPublished(catalog, clock);
+      return contentOf(environment, findSnapshot(published, environment, { commit }));
     },
     async isNewest(environment, commit) {
       const published = await now();
@@ -112,6 +123,16 @@ export function readInForce(catalog: Pick<CatalogView, "current" | "reread" | "l
 
 const isPublished = (catalog: Catalog, environment: string, snapshot: string): boolean =>
   attempt(() => findSnapshot(catalog, environment, { snapshot })) !== undefined;
+
+/** @throws SvcError `unavailable` when nothing is published for a while */
+async function firstPublished(catalog: Pick<CatalogView, "current">, clock: Clock): Promise<Catalog> {
+  for (let left = firstAttempts; ; left--) {
+    const current = await catalog.current();
+    if (current !== undefined && current.catalog.environments.size > 0) return current.catalog;
+    if (left === 0) return required<Catalog>(undefined);
+    await sleep(clock, firstPauseMs);
+  }
+}
 
 /** @throws SvcError `unavailable` before the first publication */
 function required<T>(current: T | undefined): T {

@@ -20,6 +20,7 @@ import { formatReaction } from "../../../internal/cli/reactor/test.ts";
 import { formatRights, formatRoles } from "../../../internal/cli/roles/show.ts";
 import { formatExplained } from "../../../internal/cli/settings/explain.ts";
 import { formatDrift } from "../../../internal/cli/states/drift.ts";
+import { formatReleases } from "../../../internal/cli/states/releases.ts";
 import { formatGroups } from "../../../internal/cli/states/status.ts";
 import { at, end, fingerprint, idOf, key, many, type Samples } from "./sample.ts";
 
@@ -50,6 +51,21 @@ export const seeingTables: Samples = {
     formatFactGroups(["os", "osrelease"], [{ peels: many, facts: { os: name, osrelease: [name] } }], style),
   "facts/history.ts": (style, name) =>
     formatChanges([{ at, name, before: name.slice(0, 50), after: [name.slice(0, 50)] }], style),
+  "states/releases.ts": (style, name) =>
+    formatReleases(
+      [
+        {
+          environment: name,
+          newest: {
+            ...{ environment: name, snapshot: Buffer.alloc(32, 1), version: max, released_at: at },
+            ...{ operator: name, key: name, release: name },
+          },
+          next_version: max,
+          content: { environment: name, commit, snapshot: Buffer.alloc(32, 2) },
+        },
+      ],
+      style,
+    ),
   "states/status.ts": (style, name) =>
     formatGroups(
       [
