@@ -12,9 +12,11 @@ import { type Bus, connectBus } from "../../internal/bus/connection/connect.ts";
 import { keySubject } from "../../internal/bus/subjects/subjects.ts";
 import { uploadBinary } from "../../internal/cli/upgrade/upload.ts";
 import { operatorOperations } from "../../internal/fleet/operators/mod.ts";
+import { releaseOperations } from "../../internal/fleet/releases/mod.ts";
 import { siteOperations } from "../../internal/fleet/sites/mod.ts";
 import { encodeBinaryManifest } from "../../internal/host/binary/manifest.ts";
 import { newKeyPair } from "../../internal/identity/nkey.ts";
+import { signRelease } from "../../internal/wire/release.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { freshAddress, send } from "../harness/client.ts";
 import { ConsoleClient } from "../harness/console-client.ts";
@@ -220,6 +222,21 @@ test("a fleet runs: enrollment, settings, states, jobs, a schedule, a rollout, b
   expect(decode(await requestAs(fleet, root, subject, add))).toMatchObject({ ok: true });
   const disabled = signedRecord({ ...anna, version: 2, disabled: true }, root);
   await rest("POST", "/operators/anna/disable", { record: disabled });
+
+  const { fleet: account, environments } = (await rest("GET", "/states/releases")) as {
+    fleet: string;
+    environments: { content: { snapshot: string } }[];
+  };
+  const release = signRelease(
+    {
+      ...{ fleet: account, environment: "base", snapshot: environments[0]?.content.snapshot ?? "" },
+      ...{ version: 1, releasedAt: systemClock.now(), operator: root.name, key: root.key.publicKey },
+    },
+    root.key,
+  );
+  const releasing = releaseOperations.releaseStates.bus.subject;
+  const signedRelease = signedBy(root, releasing, encode({ release }));
+  expect(decode(await requestAs(fleet, root, releasing, signedRelease))).toMatchObject({ ok: true });
 
   const userKey = () => newKeyPair("user", systemRandom).publicKey;
   const site = {
