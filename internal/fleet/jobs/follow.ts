@@ -104,6 +104,7 @@ export async function followJob(
       if (view.status !== "running" || settled !== undefined || clock.now() >= deadline) return view;
     }
     await record.settle();
+    if (known.job.follow === true) await reports?.settle();
     return await viewOf(deps, known);
   } finally {
     done.abort();
@@ -130,18 +131,25 @@ function followReports(
   { bus, clock }: ShowDeps,
   { job: { jid }, tally }: FollowedJob,
   onReport: (news: Pick<Progress, "running" | "output">) => void,
-): { unsubscribe(): void } {
+): { unsubscribe(): void; settle(): Promise<unknown> } {
   const pace = createPace(clock);
-  return bus.nats.subscribe(progressSubject(jid, "*"), {
+  const subscription = bus.nats.subscribe(progressSubject(jid, "*"), {
     callback(error, { subject, data }) {
       if (error !== null) return;
       const running = readProgress(subject, data);
       const output = running === undefined ? readOutput(subject, data) : undefined;
       const peel = running?.peel ?? output?.peel;
-      if (peel === undefined || !tally.isTarget(peel) || tally.known(peel).ending !== undefined) return;
+      if (peel === undefined || !tally.isTarget(peel)) return;
+      // The return comes over another connection, and may overtake the last output.
+      if (running !== undefined && tally.known(peel).ending !== undefined) return;
       if (pace.admit(peel)) onReport(defined({ running, output }));
     },
   });
+  return {
+    unsubscribe: () => subscription.unsubscribe(),
+    // What was published before the return is on its way on this connection, before the answer to a ping.
+    settle: () => Promise.race([bus.nats.flush(), sleep(clock, graceMs)]),
+  };
 }
 
 /** Follows the record of a job by the hint that a master wrote it: it was cancelled, or has ended. */
