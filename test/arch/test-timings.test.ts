@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 const root = join(import.meta.dir, "../..");
@@ -13,6 +13,10 @@ interface Timings {
 /** Entries of files that are there no longer: a run would take its longest files for others. */
 const stale = ({ files }: Timings, exists: (file: string) => boolean): string[] =>
   Object.keys(files).filter((file) => !exists(file));
+
+/** Without an entry, a long file is begun last, and the others wait for it. */
+const unknown = ({ files }: Timings, present: readonly string[]): string[] =>
+  present.filter((file) => files[file] === undefined);
 
 const isThere = (file: string) => existsSync(join(root, file));
 const read = () => JSON.parse(readFileSync(path, "utf8")) as Timings;
@@ -29,4 +33,12 @@ test("each entry of the timings of tests has a file (SVC_WRITE_REFERENCE=1 remov
 test("an entry without its file is named", () => {
   const files = { "test/arch/rooms.test.ts": 5, "test/arch/gone.test.ts": 5 };
   expect(stale({ version: 1, files }, isThere)).toEqual(["test/arch/gone.test.ts"]);
+});
+
+test("each end-to-end test has an entry: write an estimate in milliseconds", () => {
+  const present = readdirSync(join(root, "test/e2e"))
+    .filter((name) => name.endsWith(".test.ts"))
+    .map((name) => `test/e2e/${name}`);
+  expect(unknown(read(), present)).toEqual([]);
+  expect(unknown({ version: 1, files: {} }, ["test/e2e/new.test.ts"])).toEqual(["test/e2e/new.test.ts"]);
 });

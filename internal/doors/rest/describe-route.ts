@@ -43,7 +43,7 @@ export function describeRoute(
         .map(([name, { description: text, ...schema }]) => [
           name,
           {
-            description: String(text),
+            description: typeof text === "string" ? text : "",
             schema,
             ...(isRequired(name) || inPath.includes(name) ? { required: true } : {}),
           },

@@ -109,7 +109,7 @@ export const listAudit = operation({
   scope: { kind: "audit", action: "read" },
   input: v.strictObject({
     ...choice,
-    outcome: v.optional(v.picklist(shownOutcomes)),
+    outcome: v.optional(described(v.picklist(shownOutcomes), "Only entries with this outcome")),
     limit: v.optional(
       v.pipe(
         v.number(outside),
@@ -227,7 +227,7 @@ export const streamAudit = operation({
   input: v.strictObject({
     since: choice.since,
     ...{ by: choice.by, action: choice.action, peel: choice.peel },
-    outcome: v.optional(v.picklist(entryOutcomes)),
+    outcome: v.optional(described(v.picklist(entryOutcomes), "Only entries with this outcome")),
     after: v.optional(
       described(place, "Begin behind the entry with this number; it counts more than `since`"),
     ),

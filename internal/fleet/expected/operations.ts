@@ -22,13 +22,11 @@ const minMs = 60_000;
 const maxMs = 366 * 24 * 3_600_000;
 const maxListed = 1_000;
 
-const peelId = described(
-  v.pipe(
-    v.string(),
-    v.transform(encodePeelId),
-    v.check(isPeelId, "must be 2 to 255 letters, digits, dots and hyphens, a letter or digit first and last"),
-  ),
-  "Peel id, with dots or encoded",
+const peelId = v.pipe(
+  // A description behind the transformation would be lost.
+  described(v.string(), "Peel id, with dots or encoded"),
+  v.transform(encodePeelId),
+  v.check(isPeelId, "must be 2 to 255 letters, digits, dots and hyphens, a letter or digit first and last"),
 );
 
 const expectedStates = ["open", "used", "ended"] as const;

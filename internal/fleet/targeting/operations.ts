@@ -24,12 +24,12 @@ export interface ResolveDeps {
 
 /** A map; in the query of a URL, JSON. */
 const args = v.pipe(
-  v.unknown(),
+  // A description behind the transformation would be lost.
+  described(v.unknown(), "Arguments of the function, as a JSON object"),
   v.transform((value) =>
     typeof value === "string" ? attempt((): unknown => JSON.parse(value), value) : value,
   ),
   plainMap,
-  v.description("Arguments of the function, as a JSON object"),
 );
 
 export const resolveTarget = operation({
@@ -40,7 +40,7 @@ export const resolveTarget = operation({
   scope: { kind: "facts", action: "resolve" },
   input: v.strictObject({
     ...targetFields,
-    after: v.optional(v.string()),
+    after: v.optional(described(v.string(), "Only the peels behind this one: `next` of the previous page")),
     function: v.optional(
       described(v.string(), "A function; of one that uses state files the answer has `snapshot`"),
     ),
