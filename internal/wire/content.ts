@@ -6,9 +6,6 @@ import { described, shownDigest } from "../base/schema.ts";
 // A name such as `base` can mean other files a moment later, so what runs files of the tree keeps what it meant
 // when it was accepted.
 
-/** The commit of files that no single commit describes. */
-export const localCommit = "local";
-
 // Fields that are not known are ignored.
 const isOpen = true;
 const snapshotBytes = 32;
@@ -55,9 +52,6 @@ export const content = record("content", fields, { isOpen });
 
 /** The schema of what people see of it. */
 export const shownContent = v.object(content.shownEntries);
-
-/** The first digits of a snapshot, for people. */
-export const shortSnapshot = (snapshot: string): string => snapshot.slice(0, 12);
 
 /** Content as people see it. */
 export type ShownContent = v.InferOutput<typeof shownContent>;

@@ -43,7 +43,7 @@ test("what is not compared, or left out, is said", () => {
     ],
     "1 peel, web-1: it is not known what they ran last, so all files are shown",
     ...["  0 new, 3 changed, 0 removed", "  and 3 more files", ""],
-    ...["1 peel, web-1: ran base, commit -", "  the same files", ""],
+    ...["1 peel, web-1: ran base", "  the same files", ""],
     "2 more groups of peels, which ran other files, are not compared",
   ]);
 });

@@ -21,5 +21,7 @@ export function checkGenerated(path: string, text: string): void {
 export function findMissing(text: string): string | undefined {
   return text
     .split("\n")
-    .find((line) => /(?:^|\| |[:(] )(?:undefined|NaN|null|\[object Object\])(?=$|[ .,)]*(?:\||$))/.test(line));
+    .find((line) =>
+      /(?:^|\| |[:(] )(?:undefined|NaN|null|\[object Object\])(?=$|[ .,)]*(?:\||$))/.test(line),
+    );
 }

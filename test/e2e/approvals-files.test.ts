@@ -120,7 +120,7 @@ test.each(["feature", "base"])(
     remote.commit(branch, tree(`${name}-evil`));
     await runsNow(name, `${name}-evil`);
     const text = (await ben("approval", "show", id, "--diff")).stdout;
-    expect(text).toContain(`files ${content.snapshot.slice(0, 12)}\n`);
+    expect(text).toContain(` at ${content.snapshot.slice(0, 12)} (commit `);
     // What the host ran last is what was pushed.
     expect(text).toContain("1 peel, web-1.example: ran ");
     expect(text).toContain("  ~ web.sls\n");

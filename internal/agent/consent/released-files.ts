@@ -1,6 +1,7 @@
 import { type FilesOfCall, filesOfCall } from "../../host/modules/mod.ts";
 import type { Call } from "../../wire/call.ts";
-import { type Content, localCommit } from "../../wire/content.ts";
+import type { Content } from "../../wire/content.ts";
+import { localCommit } from "../../wire/content-words.ts";
 import { adminRole, type Operator } from "../../wire/operator-standing.ts";
 import { mayRelease } from "../releases/mod.ts";
 import { refuse, refuseWhole } from "./refusal.ts";

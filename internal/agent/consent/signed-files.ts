@@ -1,6 +1,6 @@
 import { filesOfCall } from "../../host/modules/mod.ts";
 import type { Call } from "../../wire/call.ts";
-import { shortSnapshot } from "../../wire/content.ts";
+import { shortSnapshot } from "../../wire/content-words.ts";
 import { refuse } from "./refusal.ts";
 
 /**

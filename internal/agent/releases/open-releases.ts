@@ -2,7 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import { attempt, describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { Administrator } from "../../wire/administrators.ts";
-import { shortSnapshot } from "../../wire/content.ts";
+import { shortSnapshot } from "../../wire/content-words.ts";
 import { decodeOperator, type SignedOperatorRecord } from "../../wire/operator-record.ts";
 import { openRelease, type SignedRelease } from "../../wire/release.ts";
 import { damagedEvent } from "../identity/mod.ts";

@@ -1,7 +1,7 @@
 import { type Clock, sleep } from "../../base/clock.ts";
 import { describeError, SvcError, toSvcError } from "../../base/errors.ts";
 import type { SnapshotSource, WantedSnapshot } from "../../tree/files/mod.ts";
-import { shortSnapshot } from "../../wire/content.ts";
+import { shortSnapshot } from "../../wire/content-words.ts";
 import { type FoundSnapshot, isNamed, type Versions } from "./find-version.ts";
 import type { CachedSnapshot } from "./state-snapshots.ts";
 import { type Cache, openSnapshot, syncSnapshot } from "./sync.ts";

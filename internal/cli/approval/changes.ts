@@ -1,6 +1,6 @@
 import type { approvalOperations } from "../../fleet/approvals/mod.ts";
 import { visible } from "../../program/command-line/mod.ts";
-import { filesText } from "../files-text.ts";
+import { contentWords } from "../../wire/content-words.ts";
 import { peelCount } from "../job/counts.ts";
 import type { AnswerTo } from "../request.ts";
 
@@ -41,6 +41,6 @@ function lastText({ last, ...files }: Changes): string {
     case "unknown":
       return "it is not known what they ran last, so all files are shown";
     default:
-      return `ran ${filesText(files)}`;
+      return `ran ${contentWords(files)}`;
   }
 }

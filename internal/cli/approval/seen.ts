@@ -7,7 +7,7 @@ import type { Bus } from "../../bus/connection/mod.ts";
 import { approvalOperations } from "../../fleet/approvals/mod.ts";
 import { merkleTree } from "../../identity/merkle/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
-import { shortSnapshot } from "../../wire/content.ts";
+import { shortSnapshot } from "../../wire/content-words.ts";
 import { isSignedFor, openRequest } from "../../wire/signed-request.ts";
 import { peelCount } from "../job/counts.ts";
 import { request } from "../request.ts";
@@ -69,7 +69,7 @@ export function digestOf(
     if (content !== undefined && !Buffer.from(snapshot).equals(content.snapshot)) {
       throw other(`${asked_by} signed other state files than the master shows`);
     }
-    on += ` with state files ${shortSnapshot(Buffer.from(snapshot).toString("hex"))}`;
+    on += ` with state files ${shortSnapshot(snapshot)}`;
   }
   // Not what the master calls it: the subject is signed.
   say(

@@ -1,6 +1,6 @@
 import { approvalOperations } from "../../fleet/approvals/mod.ts";
 import { command, formatFields, word } from "../../program/command-line/mod.ts";
-import { filesText } from "../files-text.ts";
+import { contentWords } from "../../wire/content-words.ts";
 import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
 import { type AnswerTo, request } from "../request.ts";
@@ -42,7 +42,7 @@ function formatApproval(approval: Shown): string {
     ["State", ending === undefined ? approval.state : `${approval.state} (${ending})`],
     ["Operation", approval.operation],
     ...describeRequest(approval.request),
-    ...(content === undefined ? [] : [["Files", filesText(content)] as const]),
+    ...(content === undefined ? [] : [["Files", contentWords(content)] as const]),
     ["Digest", approval.request_digest],
     ...(targets === undefined
       ? []

@@ -4,11 +4,11 @@ import { SvcError } from "../../base/errors.ts";
 import type { releaseOperations } from "../../fleet/releases/mod.ts";
 import { overlay } from "../../tree/files/mod.ts";
 import { findWorkTree, readCheckout } from "../../tree/git/mod.ts";
+import { hexOf } from "../../wire/content-words.ts";
 import { isSignedRelease, openRelease } from "../../wire/release.ts";
 import type { AnswerTo } from "../request.ts";
 import { describeDifference, rowsOf, snapshotOfRows } from "./difference.ts";
 import type { KeptRelease } from "./kept-release.ts";
-import { hexOf } from "./releases.ts";
 
 /** Of a checkout; masters have a bound of their own. */
 const maxBytes = 1024 ** 3;

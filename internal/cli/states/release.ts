@@ -2,13 +2,12 @@ import { SvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { releaseOperations } from "../../fleet/releases/mod.ts";
 import { type Cli, command, Exit, flag, value, visible } from "../../program/command-line/mod.ts";
-import { shortSnapshot } from "../../wire/content.ts";
+import { hexOf, shortSnapshot } from "../../wire/content-words.ts";
 import { signRelease } from "../../wire/release.ts";
 import { ownOperatorFile, withBus } from "../operator.ts";
 import { request } from "../request.ts";
 import { type KeptRelease, readKeptRelease, writeKeptRelease } from "./kept-release.ts";
 import { ownFiles, type Proposal, publishedFiles, releasedBefore, type Standing } from "./proposal.ts";
-import { hexOf } from "./releases.ts";
 
 const notCovered =
   "a release covers state files, not settings and labels: an attacker who holds a master can choose those for released files";

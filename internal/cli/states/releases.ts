@@ -1,6 +1,6 @@
 import { releaseOperations } from "../../fleet/releases/mod.ts";
 import { type Columns, command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
-import { shortSnapshot } from "../../wire/content.ts";
+import { hexOf, shortSnapshot } from "../../wire/content-words.ts";
 import { withBus } from "../operator.ts";
 import { type AnswerTo, request } from "../request.ts";
 
@@ -44,7 +44,3 @@ function rowOf({ environment, newest, content }: Environments[number]): string[]
         : `${shortSnapshot(published)}, not released`;
   return [environment, `${newest.version}`, newest.released_at, newest.operator, shortSnapshot(files), state];
 }
-
-/** A digest as people see it. */
-export const hexOf = (digest: Uint8Array | string): string =>
-  typeof digest === "string" ? digest : Buffer.from(digest).toString("hex");

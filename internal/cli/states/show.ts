@@ -2,7 +2,7 @@ import { atLine } from "../../base/place.ts";
 import { type PeelStates, type ShownRun, stateOperations } from "../../fleet/compliance/mod.ts";
 import { showStates } from "../../program/answers/mod.ts";
 import { command, formatFields, visible } from "../../program/command-line/mod.ts";
-import { filesText } from "../files-text.ts";
+import { contentWords } from "../../wire/content-words.ts";
 import { readNamedPeel } from "../ids/full-peel-id.ts";
 import { withBus } from "../operator.ts";
 import { peelArg } from "../peel-args.ts";
@@ -42,7 +42,7 @@ function formatStates(peel: PeelStates): string {
     ["Peel", id],
     ["Status", status],
     ["Last run", `${run.run_at}, ${run.trigger}${run.jid === undefined ? "" : ` ${run.jid}`}`],
-    ["Files", filesText(run)],
+    ["Files", contentWords(run)],
     ["States", `${shown?.line ?? "-"}${run.test ? ", test" : ""}`],
   ]);
   return [head, ...(shown?.details ?? []), ...unnamed].join("\n");

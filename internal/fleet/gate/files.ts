@@ -1,5 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
-import { type Content, shortSnapshot } from "../../wire/content.ts";
+import type { Content } from "../../wire/content.ts";
+import { shortSnapshot } from "../../wire/content-words.ts";
 import type { FilesOfRequest } from "../roles/mod.ts";
 
 /** @throws SvcError `conflict` when other files are published under this name than those that were requested */

@@ -7,7 +7,7 @@ import { merkleTree, type ProvingTree, partialTree } from "../../identity/merkle
 import type { KeyPair, RecordMac } from "../../identity/mod.ts";
 import { type Evidence, encodeCall, encodeStop, type ProvenRelease } from "../../wire/call.ts";
 import { type CommandKind, signCommand, signForAll } from "../../wire/command.ts";
-import { localCommit } from "../../wire/content.ts";
+import { localCommit } from "../../wire/content-words.ts";
 import { type SiteTargets, signForSite } from "../../wire/site-command.ts";
 import { isGenuineJob, type Job, type SignedRequestOf } from "./records/mod.ts";
 

@@ -3,7 +3,8 @@ import { defined } from "../../base/defined.ts";
 import { attempt, SvcError } from "../../base/errors.ts";
 import { type Catalog, contentOf, findSnapshot, type Published } from "../../tree/files/mod.ts";
 import type { CatalogView } from "../../tree/publication/mod.ts";
-import { type Content, localCommit } from "../../wire/content.ts";
+import type { Content } from "../../wire/content.ts";
+import { localCommit } from "../../wire/content-words.ts";
 
 const firstPauseMs = 200;
 const firstAttempts = 25;

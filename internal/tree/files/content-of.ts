@@ -1,5 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
-import { type Content, localCommit } from "../../wire/content.ts";
+import type { Content } from "../../wire/content.ts";
+import { localCommit } from "../../wire/content-words.ts";
 import type { Published } from "./catalog.ts";
 
 /**
