@@ -78,3 +78,24 @@ test("each event is reported once, after the beginning and in the order of arriv
     'b1 false {"ok":2}',
   ]);
 });
+
+test("a job that shows its output waits for what is in transit, and leaves no timer behind", async () => {
+  let flushes = 0;
+  const flush = async () => void flushes++;
+  const nats = { subscribe: () => ({ unsubscribe: () => {} }), info: { version: "2.9.0" }, flush };
+  const bus = { nats } as unknown as Bus;
+  const jobs = { ...memoryBucket(), get: () => Promise.resolve(undefined) };
+  const clock = manualClock();
+  const job: Job = {
+    ...{ jid: `job-${"0".repeat(27)}`, function: "cmd.run", args: {}, targets: ["a1"], metadata: {} },
+    ...{ timeoutMs: 1_000, createdAt: clock.now(), createdBy: "ann", deadline: clock.now() + 1_000 },
+    follow: true,
+  };
+  const follow: FollowDeps["follow"] = (_, take) => {
+    const returned = { success: true, retcode: 0, started_at: "", duration_ms: 1 };
+    take({ jid: job.jid, peel: "a1", at: clock.now(), return: returned });
+    return { isWhole: true, stop: () => {} };
+  };
+  await followJob({ bus, jobs, alive: () => new Set(), clock, follow }, job, () => {});
+  expect([flushes, clock.pending]).toEqual([1, 0]);
+});

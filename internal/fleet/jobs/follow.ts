@@ -131,7 +131,7 @@ function followReports(
   { bus, clock }: ShowDeps,
   { job: { jid }, tally }: FollowedJob,
   onReport: (news: Pick<Progress, "running" | "output">) => void,
-): { unsubscribe(): void; settle(): Promise<unknown> } {
+): { unsubscribe(): void; settle(): Promise<void> } {
   const pace = createPace(clock);
   const subscription = bus.nats.subscribe(progressSubject(jid, "*"), {
     callback(error, { subject, data }) {
@@ -148,7 +148,11 @@ function followReports(
   return {
     unsubscribe: () => subscription.unsubscribe(),
     // What was published before the return is on its way on this connection, before the answer to a ping.
-    settle: () => Promise.race([bus.nats.flush(), sleep(clock, graceMs)]),
+    async settle() {
+      const over = new AbortController();
+      const wait = sleep(clock, graceMs, over.signal);
+      await Promise.race([bus.nats.flush(), wait]).finally(() => over.abort());
+    },
   };
 }
 
