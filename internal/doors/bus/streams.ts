@@ -121,6 +121,7 @@ function createPartWriter({
     mark(id) {
       place = id;
     },
+    hasRoom: receipts.hasRoom,
     ready: (signal) => receipts.ready(signal),
     close: end,
   };
@@ -183,6 +184,7 @@ function createBatch(clock: Clock, write: (encodeAs: (seq: number) => Uint8Array
 /** The acknowledgements that are missing, oldest first. */
 function createReceipts(clock: Clock, onLate: () => void) {
   const missing: number[] = [];
+  const hasRoom = () => missing.length <= maxMissing;
   let timer: Timer | undefined;
   let moved = Promise.withResolvers<void>();
   const arm = () => {
@@ -196,6 +198,7 @@ function createReceipts(clock: Clock, onLate: () => void) {
     moved = Promise.withResolvers();
   };
   return {
+    hasRoom,
     expect() {
       missing.push(clock.monotonic());
       if (missing.length === 1) arm();
@@ -206,7 +209,7 @@ function createReceipts(clock: Clock, onLate: () => void) {
       move();
     },
     async ready(signal: AbortSignal) {
-      while (missing.length > maxMissing) {
+      while (!hasRoom()) {
         const left = Promise.withResolvers<never>();
         const leave = () => left.reject(signal.reason ?? new SvcError("unavailable", "the reader left"));
         signal.addEventListener("abort", leave, { once: true });

@@ -48,6 +48,7 @@ export function eventStream(options: StreamOptions): Response {
           },
           // Without data it is not an event: it only sets the place from which the client continues.
           mark: (id) => write(`id: ${id}\n\n`),
+          hasRoom,
           async ready(stopping) {
             const patience = AbortSignal.any([stopping, signal]);
             for (const since = clock.monotonic(); !hasRoom() && !done; ) {

@@ -1,24 +1,16 @@
 import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
-import { encodePeelId, namesOf } from "../../base/names/peel-id.ts";
+import { encodePeelId } from "../../base/names/peel-id.ts";
 import { described, integer, plain, plainMap, timestamp, titled } from "../../base/schema.ts";
 import { content, shownContent } from "../../wire/content.ts";
 import { endings } from "../../wire/return.ts";
-import {
-  type Call,
-  type FeedSink,
-  feed,
-  operation,
-  operatorOf,
-  pageFields,
-  pageOf,
-} from "../operation/mod.ts";
+import { type Call, feed, operation, operatorOf, pageFields, pageOf } from "../operation/mod.ts";
 import { resolveFor, targetOf } from "../targeting/mod.ts";
 import { type CancelDeps, stopJob } from "./cancel.ts";
 import type { JobController } from "./controller.ts";
 import { type DispatchDeps, dispatchJob, type JobIdentity } from "./dispatch.ts";
-import { followJob, type Progress } from "./follow.ts";
+import { followJob } from "./follow.ts";
 import {
   type Job,
   type JobSummary,
@@ -27,8 +19,9 @@ import {
   outcomes,
   type SignedRequestOf,
 } from "./records/mod.ts";
+import { createRelay } from "./relay.ts";
 import { jobRequestSchema } from "./request.ts";
-import { isLate, type JobView, type SeenReturn, type ShowDeps, showJob, storedJob } from "./show.ts";
+import { type JobView, type SeenReturn, type ShowDeps, showJob, storedJob } from "./show.ts";
 
 const jid = described(v.string(), "Id of the job: `job-` and a KSUID");
 const onlyJid = v.strictObject({ jid });
@@ -279,16 +272,25 @@ export const streamJob = operation({
       start(sink) {
         const stopping = new AbortController();
         const options = { signal: stopping.signal, isNow: input.until === "now" };
-        followJob(deps, job, (news) => sendNews(sink, job, news, only), options).then(
-          ({ returns: _, ...end }) => {
-            sink.send("end", { ...end, ...signedIn(job) });
-            sink.close();
-          },
-          (thrown) => {
+        let isSlow = false;
+        const onBroken = (reason: unknown) => {
+          isSlow = true;
+          stopping.abort(reason);
+        };
+        const relay = createRelay(job, { bus: deps.bus, sink, signal: stopping.signal, only, onBroken });
+        const finish = async ({ returns: _, ...end }: JobView) => {
+          await relay.settle();
+          sink.send("end", { ...end, ...signedIn(job) });
+          sink.close();
+        };
+        followJob(deps, job, relay.pass, options)
+          .then(finish)
+          .catch((thrown) => {
             if (!stopping.signal.aborted) log.warn("a job stream broke off", { jid: job.jid, error: thrown });
-            sink.close("the job cannot be followed: its master lost the bus");
-          },
-        );
+            sink.close(
+              isSlow ? "the client reads too slowly" : "the job cannot be followed: its master lost the bus",
+            );
+          });
         return () => stopping.abort(new Error("the client left"));
       },
     };
@@ -299,29 +301,6 @@ export const streamJob = operation({
 function signedIn({ request }: Job): { signed?: { subject: string; envelope: string } } {
   if (request === undefined) return {};
   return { signed: { subject: request.subject, envelope: Buffer.from(request.envelope).toString("base64") } };
-}
-
-function sendNews(
-  sink: FeedSink,
-  { jid, deadline, schedule }: Job,
-  { targets, counts, event, running, output }: Progress,
-  only: string | undefined,
-): void {
-  const about = (peel: string) => ({ jid, ...namesOf(peel), counts });
-  if (output !== undefined) {
-    const { peel, ...written } = output;
-    sink.send("output", { ...about(peel), ...written });
-  } else if (running !== undefined) {
-    const { peel, ...progress } = running;
-    sink.send("progress", { ...about(peel), ...progress });
-  } else if (event === undefined) {
-    sink.send("begin", { jid, targets, counts });
-  } else if (only === undefined || event.peel === only) {
-    const { peel, at, return: returned } = event;
-    const late = schedule === undefined && isLate(at, deadline) ? { late: true } : {};
-    if (returned === undefined) sink.send("ack", about(peel));
-    else sink.send("return", { ...about(peel), ...returned, ...late });
-  }
 }
 
 /** What the operations on jobs need. */
