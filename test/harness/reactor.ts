@@ -60,6 +60,11 @@ export async function figures(...masters: { healthUrl: string }[]): Promise<Samp
   return found;
 }
 
+/** What was counted since the start; without gauges, which a master sets whenever it starts or stops to react. */
+export function counted(sample: Sample): Sample {
+  return new Map([...sample].filter(([name]) => name.replace(/\{.*/, "").endsWith("_total")));
+}
+
 /** The sum over a counter with any labels. */
 export function total(sample: Sample, name: string, label = ""): number {
   let sum = 0;
