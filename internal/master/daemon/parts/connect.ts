@@ -128,6 +128,8 @@ export const connect = {
         system,
         connectTo: (address: string) => connectTo(address, keys.credentials),
         connectAs: connectTo,
+        /** Resolves once the servers have all subscriptions; those of a connection that breaks are sent with the next. */
+        subscribed: () => Promise.allSettled([bus, peelBus].map(({ nats }) => nats.flush())),
         checks: { bus: () => checkBus([bus, systemBus], [peelBus, claimsBus]) },
       };
     }),

@@ -1,3 +1,4 @@
+import { abortable } from "../../../base/abortable.ts";
 import { createParts, type Parts } from "../../../program/health/mod.ts";
 import type { MasterView } from "../../metrics/mod.ts";
 import type { MasterDeps } from "../options.ts";
@@ -65,5 +66,7 @@ export async function serve(running: Parts<MasterView>, foundation: Foundation) 
   const peelRequests = await start(plan.peelRequests, everything);
   const operations = await start(plan.operations, { ...everything, peelRequests });
   const { listener } = await start(plan.doors, { ...everything, operations });
+  // Else the first request to a master that says it is ready finds nobody who answers.
+  await abortable(connection.subscribed(), base.signal);
   return { listener, reportKeys: knowledge.reportKeys };
 }
