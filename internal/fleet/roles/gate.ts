@@ -6,6 +6,7 @@ import { functionNamed } from "../../host/modules/mod.ts";
 import type { OperatorCaller, Passenger } from "../operation/mod.ts";
 import type { Target } from "../targeting/mod.ts";
 import { type Decision, decide, type Wanted, type Work } from "./decide.ts";
+import { judgeFilter } from "./judge-filter.ts";
 import { filesOfStarted, startedBy } from "./requested-files.ts";
 import type { RoleBook } from "./role.ts";
 
@@ -77,6 +78,8 @@ export function createRoleGate(deps: RoleGateDeps): RoleGate {
       return { allowed: true, rule: "credentials without roles may do everything", approvals: 0 };
     }
     const book = deps.book();
+    const unread = judgeFilter(book, roles, question.touched);
+    if (unread !== undefined) return unread;
     const words = wordsToStop(question.scope);
     if (words?.every((scope) => decide(book, roles, { scope }).allowed)) {
       // Whatever it is about, and also while the bus cannot be read.

@@ -10,6 +10,8 @@ const book = readRoles(
   `roles:
   team: {jobs: [{functions: [test.ping], targets: '*', approvals: 1}], roles: [read]}
   stater: {jobs: [{functions: [state.*, test.ping], targets: '*'}], rollouts: [start]}
+  agreed: {jobs: [{functions: [test.ping], targets: '*'}], settings: [{do: render, approvals: 1}]}
+  chosen: {jobs: [{functions: [test.ping], targets: 'I@role:db'}]}
 `,
   "roles.yaml",
 );
@@ -125,4 +127,26 @@ test("the roles are shown as they are written, with what is wrong with the file"
   problem = undefined;
   expect((await show({})).roles.map(({ name }) => name)).toEqual([...book.keys()]);
   await expect(show({ role: "tema" })).rejects.toThrow("did you mean team?");
+});
+
+test("which peels a setting chooses is for those who may read settings, also about other roles", async () => {
+  const filtered = { ...ping, target: "I@db_password:a*" };
+  expect(await can(["team"], filtered)).toEqual({
+    ...{ allowed: false, reason: "I@ in a target reads settings: no rule allows settings render" },
+    ...{
+      lacking: "settings render",
+      holders: ["admin", "operator"],
+      administrators: ["root"],
+      roles: ["team"],
+    },
+  });
+  await expect(can(["team"], { ...filtered, roles: ["admin"] })).rejects.toMatchObject({ kind: "forbidden" });
+  expect(await can(["team"], { ...ping, roles: ["admin"] })).toMatchObject({ allowed: true, peels: 2 });
+  expect(await can(["operator"], filtered)).toMatchObject({ allowed: true, peels: 2 });
+  // A read cannot wait for others, and a rule of jobs may use settings for those who may not.
+  expect(await can(["agreed"], filtered)).toMatchObject({
+    ...{ allowed: false, lacking: "settings render" },
+    reason: expect.stringContaining("needs the agreement of others"),
+  });
+  expect(await can(["chosen"], { ...ping, target: "web-1" })).toMatchObject({ allowed: true, peels: 2 });
 });

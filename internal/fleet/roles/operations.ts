@@ -13,6 +13,7 @@ import {
 } from "../operation/mod.ts";
 import { targetFields, targetOf } from "../targeting/mod.ts";
 import type { RoleGate } from "./gate.ts";
+import { judgeFilter } from "./judge-filter.ts";
 import { checkRoleNames } from "./known.ts";
 import { commitChoices, type Role, type RoleBook } from "./role.ts";
 
@@ -156,7 +157,10 @@ export const mayDo = operation({
     input.target === undefined && input.targets === undefined ? { fleet: true } : { peels: targetOf(input) },
   async run(deps: RoleOperationDeps, input, call) {
     const own = rolesOf(call);
-    if (input.roles !== undefined) await admitToOthers(deps, own, input.roles);
+    if (input.roles !== undefined) {
+      await admitToOthers(deps, own, input.roles);
+      if (own !== undefined) admitFilter(deps, own, input);
+    }
     const roles = input.roles ?? own;
     const judged = await deps.gate.judge(roles, questionOf(input));
     const { peels, isMissing, ...decision } = judged;
@@ -191,6 +195,12 @@ async function admitToOthers(
     );
   }
   checkRoleNames(roles.current(), names);
+}
+
+/** How many peels others could reach with a target says what is in settings. @throws SvcError `forbidden` */
+function admitFilter({ roles }: RoleOperationDeps, own: readonly string[], input: Question): void {
+  const refused = judgeFilter(roles.current(), own, { peels: targetOf(input) });
+  if (refused !== undefined) throw new SvcError("forbidden", `you may not do this: ${refused.reason}`);
 }
 
 function rolesOf({ caller }: Call): readonly string[] | undefined {

@@ -36,7 +36,7 @@ const systemFacts = ["kernel", "os", "os_family", "osrelease", "oscodename", "os
 export function createKindsReader(deps: {
   tree: Pick<FollowedTree, "tree">;
   peels: Pick<Peels, "members" | "facts" | "labelsOf" | "onMember" | "onFacts">;
-  compilerOf(tree: SettingsTree): Pick<SettingsCompiler, "compile" | "trace">;
+  compilerOf(tree: SettingsTree): Pick<SettingsCompiler, "compile">;
   random: Random;
   clock: Pick<Clock, "monotonic">;
 }): KindsReader {
@@ -78,7 +78,7 @@ interface Finding {
   /** Gets the peels without facts. */
   lacking: Set<string>;
   peels: Pick<Peels, "members" | "facts" | "labelsOf">;
-  compiler: Pick<SettingsCompiler, "compile" | "trace">;
+  compiler: Pick<SettingsCompiler, "compile">;
   random: Random;
   clock: Pick<Clock, "monotonic">;
 }
@@ -114,8 +114,8 @@ async function findKinds(finding: Finding): Promise<Kinds> {
   for (const { peelId, peels: count } of sorted.slice(0, maxKinds)) {
     const subject = await subjectOf(peelId, peels);
     if (subject === undefined) continue;
-    const merged = await unlessFault(() => compiler.trace(subject));
-    const settings = merged === undefined ? undefined : valueWith(merged, hide);
+    const compiled = await unlessFault(() => compiler.compile(subject, new Set()));
+    const settings = compiled === undefined ? undefined : valueWith(compiled.merged(), hide);
     kinds.push({ ...subject, peels: count, ...(isMap(settings) ? { settings } : {}) });
   }
   return { kinds, left };

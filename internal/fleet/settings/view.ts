@@ -5,13 +5,17 @@ import { type SettingsCompiler, SettingsFault, type SettingsTree, topFile } from
 import { createFactPacker, type FactMap } from "../../tree/targets/mod.ts";
 import { readFacts } from "../../wire/facts.ts";
 import type { FollowedTree } from "./follow.ts";
+import { type Hide, valueWith } from "./mask.ts";
 import { type Peels, trackSettings } from "./tracker.ts";
 
 const lanes = 16;
 /** Settings are secret, so they are not kept in memory when unused. */
 const forgetMs = 10 * 60_000;
 
-/** The settings of the fleet for `I@`, compiled on demand from the files of this master. */
+/** A secret has its name and nothing that a target could be compared with: each answer would tell a part of it. */
+const withoutValue: Hide = () => ({});
+
+/** The settings of the fleet for `I@`, compiled on demand from the files of this master. Secrets have no values. */
 export interface SettingsView {
   /**
    * Settings by encoded peel id. A peel whose settings cannot be compiled has none.
@@ -48,7 +52,7 @@ export function createSettingsView(deps: {
       const compiled = await deps
         .compilerOf(tree.tree)
         .compile({ peelId, facts: reported, labels: peels.labelsOf(peelId) }, uses);
-      settings.set(peelId, packer.pack({ ...compiled.settings }).facts);
+      settings.set(peelId, packer.pack(valueWith(compiled.merged(), withoutValue)).facts);
     } catch (thrown) {
       settings.delete(peelId);
       if (!(thrown instanceof SvcError) || thrown.kind === "storage") {

@@ -9,8 +9,8 @@ import { createFactPacker, type FactMap, type Groups } from "../targets/mod.ts";
 import { createTemplates } from "../template/mod.ts";
 import { faultAt, SettingsFault } from "./fault.ts";
 import { createWords, HeldFacts } from "./held-facts.ts";
-import { createLayers, type MergedFile } from "./layer-of-file.ts";
-import { type Layer, type Merged, mergeLayers } from "./layers.ts";
+import { createLayers } from "./layer-of-file.ts";
+import { type Layer, layerOf, type Merged, type MergedFile, mergeLayers } from "./layers.ts";
 import { mergeSettings } from "./merge.ts";
 import { fileOf, type Include, readIncludes } from "./names.ts";
 import { createYamlCache, readerOf, type TreeReader } from "./read.ts";
@@ -31,6 +31,8 @@ export interface Compiled {
   settings: Settings;
   /** The encoded settings, which are sealed. */
   bytes: Uint8Array;
+  /** Which file set what, with lines of rendered texts where files are templates. */
+  merged(): Merged;
 }
 
 /** Compiles the settings of peels from a tree. */
@@ -92,8 +94,7 @@ export function createCompilers({
       subject: Subject,
       uses: Set<string>,
       using = renderer,
-      onFile: (file: MergedFile) => void = () => {},
-    ): Promise<Compiled> => {
+    ): Promise<Compiled & { files: readonly MergedFile[] }> => {
       const { peelId } = subject;
       const peel = { renderer: using, ...peelOf(subject, words) };
       const { facts } = peel.scope;
@@ -112,12 +113,13 @@ export function createCompilers({
           },
         };
         const wanted = top.targets.filter(({ test }) => test(view)).flatMap(({ names }) => names);
-        const settings = await collect(reader, wanted, owns, onFile);
+        const files: MergedFile[] = [];
+        const settings = await collect(reader, wanted, owns, (file) => files.push(file));
         const bytes = encodeSettings(settings, labels);
         if (bytes.length > maxBytes) {
           throw new SettingsFault(`the settings of ${id} take ${bytes.length} bytes; the limit is 256 KiB`);
         }
-        return { settings, bytes };
+        return { settings, bytes, files, merged: () => mergeLayers(files.map(layerOf)) };
       } finally {
         for (const path of reader.uses) uses.add(path);
       }
@@ -133,9 +135,8 @@ export function createCompilers({
       },
       async trace(subject) {
         // Renderers of its own: it does not wait for the compilations of the fleet, which share one.
-        const files: MergedFile[] = [];
         const own = createTreeRenderer(templates, tree, { strictFacts });
-        await compile(subject, new Set(), own, (file) => files.push(file));
+        const { files } = await compile(subject, new Set(), own);
         const layerOf = createLayers({ templates: marking, tree, strictFacts, peel: peelOf(subject, words) });
         const layers: Layer[] = [];
         for (const file of files) layers.push(await layerOf(file));
@@ -227,12 +228,13 @@ async function collect(
     }
     if (read.has(path)) return;
     read.add(path);
-    const { root, isTemplate, text } = await reader.yaml(path);
+    const file = await reader.yaml(path);
+    const { root, isTemplate } = file;
     const label = isTemplate ? `${path} (rendered)` : path;
     // Included files are merged before the including file.
     for (const inner of readIncludes(root, label)) await take(inner, path, [...trail, path]);
     settings = mergeSettings(settings, ownOf(root, label, owns));
-    onFile({ path, root, isTemplate, text, because: include.at });
+    onFile({ ...file, path, because: include.at });
   };
   for (const include of wanted) await take(include, "", []);
   return settings;

@@ -1,5 +1,6 @@
 import type { TextPosition } from "../../base/place.ts";
 import type { YamlNode } from "../../base/yaml/yaml.ts";
+import type { ReadYaml } from "./read.ts";
 
 /** The settings of one file, as it was merged for one peel. */
 export interface Layer {
@@ -9,7 +10,7 @@ export interface Layer {
   readonly root: YamlNode;
   /** The line of the top file, or of another file, that includes it: `top.sls:4`. */
   readonly because: string;
-  /** Whether it is below a directory `secret`, or was written with a file that is. */
+  /** Whether it is below a directory `secret`, or was rendered with a file that is. */
   readonly isSecret: boolean;
   /** Where a place of it is written. */
   source(at: TextPosition): Source;
@@ -21,6 +22,25 @@ export interface Source {
   readonly line: number;
   /** The line is one of the rendered text: the template does not tell where it is written. */
   readonly rendered?: true;
+}
+
+/** A file that was merged into the settings of a peel. */
+export interface MergedFile extends ReadYaml {
+  path: string;
+  /** The line that includes it. */
+  because: string;
+}
+
+/** Below a directory of this name, every value is a secret. */
+const secretPath = /(?:^|\/)secret\//;
+
+/** The layer of a file, with lines of the rendered text where it is a template. */
+export function layerOf({ path, root, isTemplate, templates, because }: MergedFile): Layer {
+  return {
+    ...{ file: path, root, because },
+    isSecret: [path, ...templates].some((each) => secretPath.test(each)),
+    source: ({ line }) => (isTemplate ? { file: path, line, rendered: true } : { file: path, line }),
+  };
 }
 
 /** One file that set a value. */

@@ -24,6 +24,8 @@ export interface TreeReader {
 export interface ReadYaml {
   root: YamlNode;
   isTemplate: boolean;
+  /** The files that the template includes, imports or reads. */
+  templates: ReadonlySet<string>;
   /** What was parsed: what the template wrote, or the file. */
   text: string;
 }
@@ -102,6 +104,7 @@ export function readerOf(
       const renderers = readRenderers(named);
       if ("problem" in renderers) throw new SettingsFault(`${path}:1: ${renderers.problem}`);
       const isTemplate = renderers.template && templateMark.test(text);
+      const templates = new Set<string>();
       peel.held.clear();
       try {
         const rendered = isTemplate
@@ -109,13 +112,16 @@ export function readerOf(
               { name: path, text },
               peel.scope,
               withFile(peel.variables, path),
-              textOf,
+              (included) => {
+                templates.add(included);
+                return textOf(included);
+              },
             )
           : text;
         // Line numbers of rendered text differ from those of the file.
         const label = isTemplate ? `${path} (rendered)` : path;
         const root = cache.parse(path, rendered, label);
-        const read = { isTemplate, text: rendered };
+        const read = { isTemplate, templates, text: rendered };
         if (!isTemplate || !peel.held.isIn(rendered)) return { root, ...read };
         if (path !== topFile) return { root: peel.held.fill(root, cache.quoted, label), ...read };
         const at = peel.held.placeIn(root);

@@ -29,13 +29,12 @@ export interface TreeRenderer {
   ): Promise<string>;
 }
 
-const includes = /\{%[-+]?\s*(?:include|import|import_yaml|import_json|import_text|from|extends)\b/;
 const markup = /\{[{%#]/;
 
 export interface RendererOptions {
   /** Whether a template may not choose by facts. */
   strictFacts: boolean;
-  /** Changes the text of each template before it is rendered; `read` then gets the files of this template alone. */
+  /** Changes the text of each template before it is rendered. */
   mark?: (path: string, text: string) => string;
 }
 
@@ -45,7 +44,6 @@ export function createTreeRenderer(
   { strictFacts, mark }: RendererOptions,
 ): TreeRenderer {
   let readNow: (path: string) => string | undefined = () => undefined;
-  const included = new Set<string>();
   let known: ReadonlyMap<string, Dependence> | undefined;
   const held = new Map<string, string>();
   /** The text that contains facts. @throws SettingsFault when they cannot be */
@@ -67,17 +65,13 @@ export function createTreeRenderer(
     return made;
   };
   const renderer = templates.renderer(async (path) => {
-    included.add(path);
     const text = readNow(path);
     return text === undefined ? undefined : heldText(path, text);
   });
   return {
     async render({ name, text }, scope, variables, read) {
       readNow = read;
-      const rendered = await renderer.render({ name, text: heldText(name, text) }, scope, variables);
-      // A file included by an earlier template is already loaded and not read again.
-      if (mark === undefined && includes.test(text)) for (const path of included) read(path);
-      return rendered;
+      return await renderer.render({ name, text: heldText(name, text) }, scope, variables);
     },
   };
 }

@@ -6,3 +6,4 @@ export { expandGroups, type Groups, groupsFile, readGroups } from "./groups.ts";
 export { parseTarget } from "./parse.ts";
 export { compileSearch, type Search } from "./pattern.ts";
 export { topExpression, topSection, type Way } from "./top-file.ts";
+export { namesSetting } from "./words.ts";

@@ -79,3 +79,16 @@ function readWord(text: string, start: number, name: string): { word: string; qu
   }
   return { word, quoted, end: at };
 }
+
+/**
+ * Whether an expression itself chooses by settings; what its node groups do is decided by the files of the masters. No
+ * pattern is compiled for it, and one that cannot be parsed has no answer yet.
+ */
+export function namesSetting(text: string): boolean {
+  try {
+    return tokensOf(text, "target").some((token) => token.kind === "word" && token.text.startsWith("I@"));
+  } catch (thrown) {
+    if (thrown instanceof SvcError) return false;
+    throw thrown;
+  }
+}
