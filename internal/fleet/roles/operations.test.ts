@@ -10,7 +10,6 @@ const book = readRoles(
   `roles:
   team: {jobs: [{functions: [test.ping], targets: '*', approvals: 1}], roles: [read]}
   stater: {jobs: [{functions: [state.*, test.ping], targets: '*'}], rollouts: [start]}
-  agreed: {jobs: [{functions: [test.ping], targets: '*'}], settings: [{do: render, approvals: 1}]}
   chosen: {jobs: [{functions: [test.ping], targets: 'I@role:db'}]}
 `,
   "roles.yaml",
@@ -143,10 +142,6 @@ test("which peels a setting chooses is for those who may read settings, also abo
   await expect(can(["team"], { ...filtered, roles: ["admin"] })).rejects.toMatchObject({ kind: "forbidden" });
   expect(await can(["team"], { ...ping, roles: ["admin"] })).toMatchObject({ allowed: true, peels: 2 });
   expect(await can(["operator"], filtered)).toMatchObject({ allowed: true, peels: 2 });
-  // A read cannot wait for others, and a rule of jobs may use settings for those who may not.
-  expect(await can(["agreed"], filtered)).toMatchObject({
-    ...{ allowed: false, lacking: "settings render" },
-    reason: expect.stringContaining("needs the agreement of others"),
-  });
+  // A rule of jobs may use settings for those who may not.
   expect(await can(["chosen"], { ...ping, target: "web-1" })).toMatchObject({ allowed: true, peels: 2 });
 });
