@@ -28,7 +28,7 @@ say_why() {
   grep '^(fail)' "$log" | sort -u
   grep '^  \^ this test timed out' "$log"
   awk '
-    /^error: / { shown = 0; open = 1; print substr($0, 1, 300); next }
+    /^[A-Za-z]*[Ee]rror: / { shown = 0; open = 1; print substr($0, 1, 300); next }
     open && /^[ ]+at .*\.ts:[0-9]/ { print substr($0, 1, 200); open = 0; next }
     open && /^[-+]/ && shown++ < 16 { print substr($0, 1, 200) }
   ' "$log"
