@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import {
   chmodSync,
@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { manualClock } from "../../../../test/harness/clock.ts";
 import {
   applyState,
   planState,
@@ -21,8 +22,10 @@ import {
 } from "../../../../test/harness/honesty.ts";
 import { memoryFiles } from "../../../../test/harness/states.ts";
 import { temporaryDirectory } from "../../../../test/harness/temporary.ts";
+import { openDirectory } from "../../../base/files/opened-directory.ts";
 import { archiveStates } from "./archive.ts";
 import { formatOf } from "./archive-format.ts";
+import { withinLimits } from "./archive-limits.ts";
 import { memberProblem } from "./archive-program.ts";
 
 const extracted = [archiveStates, "archive.extracted"] as const;
@@ -198,6 +201,73 @@ test("an invalid archive is a failure that leaves no files", async () => {
     planState(...extracted, target, { source: [archive], options: "--to-command=x" }),
   ).rejects.toThrow("options: only --strip-components=N is supported");
   expect(existsSync(target)).toBe(false);
+});
+
+describe("beyond its limits an archive leaves nothing", () => {
+  const python = (root: string, script: string, ...argv: string[]) =>
+    run(root, "python3", "-c", script, ...argv);
+  /** What is in the target and in the temporary directory of archives. */
+  const left = (target: string) => [
+    existsSync(target) ? readdirSync(target) : [],
+    readdirSync(tmpdir()).filter((each) => each.startsWith("svc-archive-")),
+  ];
+
+  test.each(["a.tar.gz", "a.zip"])(
+    "%s, by bytes and by files, and at its limits it is extracted",
+    async (name) => {
+      using directory = temporaryDirectory("archive");
+      const { archive, target } = makeArchive(directory.path, name);
+      const before = left(target)[1];
+      const source = [archive];
+      for (const [limits, reason] of [
+        [{ max_bytes: 14 }, "its files have more than 14; raise max_bytes"],
+        [{ max_bytes: "1 KiB", max_files: 3 }, "it has more than 3 files and directories; raise max_files"],
+      ] as const) {
+        await expect(applyState(...extracted, target, { source, ...limits })).rejects.toThrow(reason);
+        expect(left(target)).toEqual([[], before ?? []]);
+      }
+      await proveHonest(directory.path, ...extracted, target, { source, max_bytes: "1KiB", max_files: 5 });
+    },
+  );
+
+  test("an archive that lies about its size is stopped, long before it is extracted", async () => {
+    using directory = temporaryDirectory("archive");
+    const [archive, target] = [join(directory.path, "liar.zip"), join(directory.path, "target")];
+    python(
+      directory.path,
+      `
+import struct, sys, zipfile
+with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED) as z: z.writestr("app/zeros", bytes(50000000))
+said = open(sys.argv[1], "rb").read().replace(struct.pack("<I", 50000000), struct.pack("<I", 10))
+open(sys.argv[1], "wb").write(said)`,
+      archive,
+    );
+    const plan = applyState(...extracted, target, { source: [archive], max_bytes: "1MiB" });
+    await expect(plan).rejects.toThrow("its files have more than 1MiB; raise max_bytes");
+    expect(left(target)[0]).toEqual([]);
+  });
+
+  test("what extracts is stopped at the next look", async () => {
+    using directory = temporaryDirectory("archive");
+    using into = openDirectory(directory.path);
+    const clock = manualClock();
+    const context = { ...stateContext(), clock };
+    const extracting = withinLimits({ bytes: 10, files: 5 }, into, context, ({ signal }) => {
+      writeFileSync(join(directory.path, "a"), "0123456789");
+      clock.advance(1_000);
+      expect(signal.aborted).toBe(false);
+      writeFileSync(join(directory.path, "b"), "0");
+      clock.advance(1_000);
+      signal.throwIfAborted();
+      return Promise.resolve();
+    });
+    await expect(extracting).rejects.toThrow("its files have more than 10;");
+  });
+
+  test("a limit that is not a size is refused", async () => {
+    const wrong = planState(...extracted, "/x", { source: ["/a.tar"], max_bytes: "2 GB" });
+    await expect(wrong).rejects.toThrow('max_bytes: "2 GB" is not a size');
+  });
 });
 
 test("archive formats and member paths are recognized", () => {

@@ -1,7 +1,7 @@
 import { closeSync, readdirSync, readSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { attempt } from "../../../base/errors.ts";
+import { attempt, describeError } from "../../../base/errors.ts";
 import { openForReading, type ReadableFile } from "../../../base/files/open-for-reading.ts";
 import { type OpenedDirectory, openDirectory } from "../../../base/files/opened-directory.ts";
 import { createPrivateDirectory } from "../../../base/files/private-directory.ts";
@@ -33,6 +33,7 @@ import { findHash } from "../sources/find-hash.ts";
 import { findSource, localPath, refuseSource, type Source } from "../sources/source.ts";
 import { type SourceHash, sourceHashArgs, verifying, warnOfHash } from "../sources/source-hash.ts";
 import { type ArchiveFormat, formatNames, formatOf } from "./archive-format.ts";
+import { type ArchiveLimits, checkLimits, limitsOf, withinLimits } from "./archive-limits.ts";
 import { extractArchive, listArchive, type Member } from "./archive-program.ts";
 
 const maxNamed = 20;
@@ -48,6 +49,13 @@ const archiveExtracted = defineState({
     ),
     ...sourceHashArgs,
     archive_format: arg.string("Format of the archive, if its name does not tell.", { values: formatNames }),
+    max_bytes: arg.any(
+      "Extracts nothing if the files have more than this in all: bytes, or with KiB, MiB or GiB; 2GiB by default.",
+    ),
+    max_files: arg.integer(
+      "Extracts nothing if the archive has more files and directories; 100,000 by default.",
+      { min: 1 },
+    ),
     if_missing: arg.path("Extracts nothing if this path exists; the archive is not inspected."),
     ...ownerArgs,
     enforce_toplevel: arg.boolean(
@@ -59,7 +67,12 @@ const archiveExtracted = defineState({
     ),
     trim_output: arg.any("Accepted and ignored: a result never lists all files."),
   },
-  refuse({ source, source_hash, skip_verify, options }) {
+  refuse({ source, source_hash, skip_verify, options, max_bytes }) {
+    try {
+      limitsOf(max_bytes, undefined);
+    } catch (thrown) {
+      return `max_bytes: ${describeError(thrown)}`;
+    }
     if (options !== undefined && stripped(options) === undefined) {
       return "options: only --strip-components=N is supported";
     }
@@ -97,6 +110,7 @@ const archiveExtracted = defineState({
       format,
       strip: stripped(args.options ?? "") ?? 0,
       single: args.enforce_toplevel !== false,
+      limits: limitsOf(args.max_bytes, args.max_files),
       attributes: await attributesOf({ user: args.user, group: args.group }, context),
     };
     const isCompared = args.if_missing === undefined && !isKnown && args.overwrite !== true;
@@ -127,6 +141,7 @@ interface Wish {
   strip: number;
   /** Whether only one top-level file or directory is allowed. */
   single: boolean;
+  limits: ArchiveLimits;
   attributes: Attributes;
 }
 
@@ -159,6 +174,7 @@ async function planExtraction(wish: Wish, compare: boolean, context: StateContex
 /** The members with their paths in the target. */
 async function membersOf(wish: Wish, file: string, context: StateContext): Promise<Member[]> {
   const members = await listArchive(file, wish.format, context);
+  checkLimits(wish.limits, { files: members.length, bytes: 0 });
   const tops = new Set(members.map(({ path }) => path.split("/")[0]));
   if (wish.single && wish.strip === 0 && tops.size > 1) {
     throw new StateFailure(
@@ -246,27 +262,33 @@ function copyVerified(
  * outside, and then moves each file into place.
  */
 async function extract(wish: Wish, file: string, context: StateContext): Promise<void> {
-  const { target, format, attributes } = wish;
+  const { target, format, limits, attributes } = wish;
   using into = touching("open", target, () =>
     openDirectory(target, (parent, name) => makeDirectoryIn(parent, name, attributes)),
   );
   using staging = touching("create a directory in", target, () => createPrivateDirectory(into, "extracting"));
-  await extractArchive(file, format, staging.directory.forChild(""), context);
-  checkStaged(staging.directory);
+  await withinLimits(limits, staging.directory, context, (stoppable) =>
+    extractArchive(file, format, staging.directory.forChild(""), stoppable),
+  );
+  checkStaged(staging.directory, limits);
   moveIn(staging.directory, into, wish);
 }
 
-/** @throws StateFailure for devices and for hard links to files outside the archive */
-function checkStaged(staging: OpenedDirectory): void {
+/** @throws StateFailure for devices, for hard links to files outside the archive, and beyond the limits */
+function checkStaged(staging: OpenedDirectory, limits: ArchiveLimits): void {
   const links = new Map<number, { expected: number; found: number; path: string }>();
+  const size = { files: 0, bytes: 0 };
   for (const { stats, at, relative } of walk(staging, undefined)) {
+    size.files++;
     if (stats.isFile()) {
+      size.bytes += stats.size;
       const link = links.get(stats.ino) ?? { expected: stats.nlink, found: 0, path: relative };
       link.found++;
       links.set(stats.ino, link);
     } else if (!stats.isDirectory() && !stats.isSymbolicLink()) {
       throw new StateFailure(`the archive is not extracted: ${relative} is a ${kindOf(at, stats)}`);
     }
+    checkLimits(limits, size);
   }
   const outside = [...links.values()].find(({ expected, found }) => found !== expected);
   if (outside !== undefined) {
