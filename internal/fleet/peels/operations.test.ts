@@ -9,6 +9,7 @@ import type { Member } from "../enrollment/store/mod.ts";
 import type { LastJob } from "../jobs/last-jobs.ts";
 import { type Call, invoke, type RawRequest } from "../operation/mod.ts";
 import { createFleetIndex } from "../targeting/fleet-index.ts";
+import { createPace } from "../targeting/pace.ts";
 import { createResolver } from "../targeting/resolver.ts";
 import { listPeels, showPeel } from "./operations.ts";
 import type { PeelsDeps, ShownPeel } from "./peel.ts";
@@ -53,7 +54,7 @@ async function fleetOf(members: readonly string[]) {
   const index = createFleetIndex({ members: directory.members, ...buckets, clock, log });
   await index.ready;
   const resolver = createResolver({
-    ...{ directory, index, ...buckets, clock, log },
+    ...{ directory, index, ...buckets, pace: createPace(), log },
     groups: { current: () => new Map() },
     settings: async () => new Map(),
   });

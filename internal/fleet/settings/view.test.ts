@@ -4,6 +4,7 @@ import { changingTree } from "../../../test/harness/settings-tree.ts";
 import { encode } from "../../base/msgpack.ts";
 import { createCompilers } from "../../tree/settings/compile.ts";
 import { compileFactTest } from "../../tree/targets/match-fact.ts";
+import { createRegexes } from "../../tree/targets/pattern.ts";
 import { createSettingsView } from "./view.ts";
 
 const files = {
@@ -29,7 +30,8 @@ function viewOf(texts: Record<string, string>) {
 test("what is masked wherever settings are shown has a name and no value for a target", async () => {
   const view = viewOf(files);
   const settings = (await view.load()).get("web-1");
-  const matches = (target: string) => compileFactTest(target.split(":"), "glob")(settings);
+  const matches = (target: string) =>
+    compileFactTest({ parts: target.split(":"), matches: "glob" }, createRegexes(), () => {})(settings);
   // The same values with the right name and file are found.
   for (const target of ["role:d*", "db:host:db-1", "db:ports:80"])
     expect([target, matches(target)]).toEqual([target, true]);

@@ -12,6 +12,7 @@ import type { Enrollment, EnrollmentState } from "../enrollment/record/record.ts
 import { createDirectory } from "../enrollment/store/directory.ts";
 import { insertEnrollment, loadEnrollment, saveEnrollment } from "../enrollment/store/store.ts";
 import { createFleetIndex } from "./fleet-index.ts";
+import { createPace } from "./pace.ts";
 import { createResolver } from "./resolver.ts";
 
 // The index over the buckets of a real bus.
@@ -72,7 +73,7 @@ test("targets follow enrollments, facts and heartbeats", async () => {
     heartbeats,
     groups,
     settings: async () => new Map(),
-    clock,
+    pace: createPace(),
     log,
   });
   const resolve = (expression: string) => resolver.resolve({ expression });
@@ -170,7 +171,7 @@ test("without a running index, a target is resolved by reading the buckets, with
     heartbeats,
     groups,
     settings: async () => new Map(),
-    clock,
+    pace: createPace(),
     log,
   });
 

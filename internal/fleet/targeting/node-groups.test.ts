@@ -1,13 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, rmdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
+import { resolveAtOnce } from "../../../test/harness/targets.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { expandGroups, readGroups } from "../../tree/targets/groups.ts";
 import { parseTarget } from "../../tree/targets/parse.ts";
 import { followNodeGroups } from "./node-groups.ts";
-import { resolveExpression } from "./resolve.ts";
 
 const read = (text: string) => readGroups(text, "g.yaml");
 const members = ["db-1", "web-1", "web-2"];
@@ -18,7 +17,7 @@ const fleet = {
   alive: () => true,
 };
 const found = (text: string, yaml: string) =>
-  resolveExpression(expandGroups(parseTarget(text), read(yaml)), fleet, manualClock());
+  resolveAtOnce(expandGroups(parseTarget(text), read(yaml)), fleet);
 
 test("groups stand for their whole expressions, and may refer to each other in any order", () => {
   const yaml = "all: N@web or N@db\nweb: web-* and not web-2\ndb: db-*\nnobody: not N@all and not *\n";

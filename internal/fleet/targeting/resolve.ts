@@ -1,11 +1,11 @@
 import * as v from "valibot";
-import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { encodePeelId, isPeelId } from "../../base/names/peel-id.ts";
 import { described } from "../../base/schema.ts";
-import { compileTarget, type ExpandedExpression, matchersOf } from "../../tree/targets/mod.ts";
+import { compileTarget, type ExpandedExpression, matchersOf, type Regexes } from "../../tree/targets/mod.ts";
 import type { Call } from "../operation/mod.ts";
 import type { Fleet } from "./fleet.ts";
+import { type Meter, SliceEnded } from "./pace.ts";
 
 /** The target of a job: an expression over the fleet, or explicit peel ids. */
 export type Target = { expression: string } | { peels: readonly string[] };
@@ -60,7 +60,6 @@ export function resolveFor(
   return peels === undefined ? resolve : async () => [...peels];
 }
 
-const budgetMs = 2_000;
 const peelsBetweenChecks = 16;
 
 /**
@@ -80,12 +79,16 @@ export function resolveList(peels: readonly string[], members: readonly string[]
 }
 
 /**
- * Returns the members of the fleet that match an expression.
+ * Returns the members of the fleet that match an expression; it may be interrupted between two peels.
  *
  * @returns sorted encoded peel ids
- * @throws SvcError `bad_request` for a matcher that needs unavailable data, or when it takes longer than 2 s
+ * @throws SvcError `bad_request` for a matcher that needs unavailable data, or when it costs too much
  */
-export function resolveExpression(expression: ExpandedExpression, fleet: Fleet, clock: Clock): string[] {
+export function* resolveExpression(
+  expression: ExpandedExpression,
+  fleet: Fleet,
+  { regexes, meter }: { regexes: Regexes; meter: Meter },
+): Generator<void, string[], void> {
   let idsAlone = true;
   for (const { kind } of matchersOf(expression)) {
     if (kind === "setting" && !fleet.hasSettings) {
@@ -96,21 +99,22 @@ export function resolveExpression(expression: ExpandedExpression, fleet: Fleet, 
   const members = fleet.members();
   const range = rangeOf(expression, members);
   if (range !== undefined) return members.slice(...range);
-  const test = compileTarget(expression);
-  const started = clock.monotonic();
+  const test = compileTarget(expression, { regexes, spend: meter.spend });
   const found: string[] = [];
   // Iterating only over ids does not touch the other data, which keeps the CPU cache effective.
   const bare = { id: "", facts: undefined };
   const peels = idsAlone ? undefined : fleet.peels();
-  for (let at = 0; at < members.length; at++) {
+  for (let at = 0; at < members.length; ) {
     bare.id = members[at] ?? "";
-    if (test(peels?.[at] ?? bare)) found.push(bare.id);
-    if (at % peelsBetweenChecks === 0 && clock.monotonic() - started > budgetMs) {
-      throw new SvcError(
-        "bad_request",
-        `target: takes longer than ${budgetMs / 1000} s; simplify the expression`,
-      );
+    try {
+      if (test(peels?.[at] ?? bare)) found.push(bare.id);
+    } catch (thrown) {
+      if (!(thrown instanceof SliceEnded)) throw thrown;
+      yield;
+      continue;
     }
+    at++;
+    if (at % peelsBetweenChecks === 0 && meter.isOver()) yield;
   }
   return found;
 }

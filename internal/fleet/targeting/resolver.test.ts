@@ -1,12 +1,12 @@
 import { expect, test } from "bun:test";
 import { memoryBucket } from "../../../test/harness/bucket.ts";
-import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { SvcError } from "../../base/errors.ts";
 import { createFactPacker, type FactMap } from "../../tree/targets/fact-map.ts";
 import type { Groups } from "../../tree/targets/groups.ts";
 import { readGroups } from "../../tree/targets/groups.ts";
 import type { Wanted } from "./fleet.ts";
+import { createPace } from "./pace.ts";
 import { createResolver } from "./resolver.ts";
 
 /** A resolver over a fleet that is only complete after waiting for it. */
@@ -44,7 +44,7 @@ function setup(groups: () => Groups = () => new Map()) {
     heartbeats: memoryBucket(),
     groups: { current: groups },
     settings: async () => new Map([["b1", createFactPacker().pack({ role: "db" }).facts]]),
-    clock: manualClock(),
+    pace: createPace(),
     log: recordingLog(),
   };
   return { resolver: createResolver(deps), deps, waited };

@@ -1,10 +1,18 @@
-import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Bucket } from "../../bus/storage/mod.ts";
-import { expandGroups, type FactMap, matchersOf, parseTarget } from "../../tree/targets/mod.ts";
+import {
+  compileRegexes,
+  createRegexes,
+  expandGroups,
+  type FactMap,
+  matchersOf,
+  readTarget,
+  usesRegexes,
+} from "../../tree/targets/mod.ts";
 import { type Fleet, scanFleet, type Wanted } from "./fleet.ts";
 import type { FleetIndex } from "./fleet-index.ts";
 import type { NodeGroups } from "./node-groups.ts";
+import type { Pace } from "./pace.ts";
 import { resolveExpression, resolveList, type Target } from "./resolve.ts";
 
 /** Resolves targets to the peels that currently match. */
@@ -35,12 +43,14 @@ export interface ResolverDeps {
   groups: NodeGroups;
   /** Settings by encoded peel id, compiled by this master. @throws SvcError `unavailable` */
   settings(): Promise<ReadonlyMap<string, FactMap>>;
-  clock: Clock;
+  /** Keeps costly targets from everything else. */
+  pace: Pace;
   log: Log;
 }
 
 export function createResolver(deps: ResolverDeps): Resolver {
-  const { directory, index, groups, clock, log } = deps;
+  const { directory, index, groups, pace, log } = deps;
+  const regexes = createRegexes();
 
   const fleetFor = async (wanted: Wanted): Promise<Fleet> => {
     if (index.running) {
@@ -64,13 +74,17 @@ export function createResolver(deps: ResolverDeps): Resolver {
       const fleet = await fleetFor({ facts: false, heartbeats });
       return { fleet, peels: resolveList(target.peels, fleet.members()) };
     }
-    const parsed = parseTarget(target.expression);
+    const parsed = readTarget(target.expression);
     const expression = expandGroups(parsed, usesGroups(parsed) ? groups.current() : new Map());
+    if (usesRegexes(expression)) await pace.run(() => compileRegexes(expression, "target", regexes));
     const kinds = new Set([...matchersOf(expression)].map(({ kind }) => kind));
     const found = await fleetFor({ facts: kinds.has("fact"), heartbeats });
     const labelled = kinds.has("label") ? withLabels(found, directory.labelsOf) : found;
     const fleet = kinds.has("setting") ? withSettings(labelled, await deps.settings()) : labelled;
-    return { fleet, peels: resolveExpression(expression, fleet, clock) };
+    return {
+      fleet,
+      peels: await pace.run((meter) => resolveExpression(expression, fleet, { regexes, meter })),
+    };
   };
 
   return {
@@ -98,7 +112,7 @@ function withLabels(fleet: Fleet, labelsOf: ResolverDeps["directory"]["labelsOf"
   return { members, peels, hasSettings, alive };
 }
 
-function usesGroups(expression: ReturnType<typeof parseTarget>): boolean {
+function usesGroups(expression: ReturnType<typeof readTarget>): boolean {
   for (const { kind } of matchersOf(expression)) if (kind === "group") return true;
   return false;
 }

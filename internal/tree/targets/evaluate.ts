@@ -1,8 +1,9 @@
 import { displayPeelId } from "../../base/names/peel-id.ts";
+import { type Cost, costing, free } from "./cost.ts";
 import type { ExpandedExpression, PeelMatcher } from "./expression.ts";
 import type { FactMap } from "./fact-map.ts";
 import { compileFactTest } from "./match-fact.ts";
-import { compileGlob, compileRegex } from "./pattern.ts";
+import { compileGlob, createRegexes, type Regexes } from "./pattern.ts";
 
 /** The view of a peel that an expression is evaluated on. */
 export interface PeelView {
@@ -17,36 +18,46 @@ export interface PeelView {
 /** Whether a peel matches. */
 export type PeelTest = (peel: PeelView) => boolean;
 
+/** How an expression is evaluated. */
+export interface Evaluation {
+  regexes: Regexes;
+  /** Learns what each regular expression costs; it may throw, and the test of the same peel then be repeated. */
+  spend: Cost;
+}
+
 /**
  * Compiles an expression for fast evaluation on many peels.
  */
-export function compileTarget(expression: ExpandedExpression): PeelTest {
+export function compileTarget(
+  expression: ExpandedExpression,
+  evaluation: Evaluation = { regexes: createRegexes(), spend: free },
+): PeelTest {
   switch (expression.kind) {
     case "and": {
-      const tests = expression.terms.map((term) => compileTarget(term));
+      const tests = expression.terms.map((term) => compileTarget(term, evaluation));
       return (peel) => tests.every((test) => test(peel));
     }
     case "or": {
-      const tests = expression.terms.map((term) => compileTarget(term));
+      const tests = expression.terms.map((term) => compileTarget(term, evaluation));
       return (peel) => tests.some((test) => test(peel));
     }
     case "not": {
-      const test = compileTarget(expression.term);
+      const test = compileTarget(expression.term, evaluation);
       return (peel) => !test(peel);
     }
     default:
-      return compileMatcher(expression);
+      return compileMatcher(expression, evaluation);
   }
 }
 
-function compileMatcher(matcher: PeelMatcher): PeelTest {
+function compileMatcher(matcher: PeelMatcher, { regexes, spend }: Evaluation): PeelTest {
   switch (matcher.kind) {
     case "id": {
       const test = compileGlob(matcher.glob);
       return ({ id }) => test(id);
     }
     case "id-regex": {
-      const test = compileRegex(matcher.regex);
+      const test = costing(regexes.compile(matcher.regex), (units) => spend(matcher, units));
       return ({ id }) => test(displayPeelId(id));
     }
     case "ids": {
@@ -54,7 +65,7 @@ function compileMatcher(matcher: PeelMatcher): PeelTest {
       return ({ id }) => ids.has(id);
     }
     case "fact": {
-      const test = compileFactTest(matcher.parts, matcher.matches);
+      const test = compileFactTest(matcher, regexes, (units) => spend(matcher, units));
       return ({ facts }) => test(facts);
     }
     case "label": {
@@ -65,7 +76,7 @@ function compileMatcher(matcher: PeelMatcher): PeelTest {
       };
     }
     case "setting": {
-      const test = compileFactTest(matcher.parts, matcher.matches);
+      const test = compileFactTest(matcher, regexes, (units) => spend(matcher, units));
       return ({ settings }) => test(settings);
     }
   }

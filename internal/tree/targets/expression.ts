@@ -44,3 +44,27 @@ export function* matchersOf<M extends Matcher>(expression: Expression<M>): Gener
   else if ("term" in expression) yield* matchersOf(expression.term);
   else yield expression;
 }
+
+/** A matcher as it is written, on one line of limited length. */
+export function shownMatcher(matcher: Matcher): string {
+  return JSON.stringify(writtenMatcher(matcher).slice(0, 60));
+}
+
+function writtenMatcher(matcher: Matcher): string {
+  switch (matcher.kind) {
+    case "id":
+      return matcher.glob;
+    case "id-regex":
+      return `E@${matcher.regex}`;
+    case "ids":
+      return `L@${matcher.ids.join(",")}`;
+    case "group":
+      return `N@${matcher.name}`;
+    case "label":
+      return `T@${matcher.name}:${matcher.glob}`;
+    case "fact":
+      return `${matcher.matches === "regex" ? "P" : "G"}@${matcher.parts.join(":")}`;
+    case "setting":
+      return `I@${matcher.parts.join(":")}`;
+  }
+}

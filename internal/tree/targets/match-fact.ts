@@ -1,6 +1,8 @@
 import { SvcError } from "../../base/errors.ts";
+import { costing } from "./cost.ts";
+import type { Matcher } from "./expression.ts";
 import { FactMap, type FactValue } from "./fact-map.ts";
-import { compileGlob, compileRegex, type TextTest } from "./pattern.ts";
+import { compileGlob, type Regexes, type TextTest } from "./pattern.ts";
 
 /** Maximum number of cached results; the values of most facts repeat across a fleet. */
 const maxRemembered = 1024;
@@ -13,14 +15,18 @@ const maxRemembered = 1024;
  * its text. A missing value never matches.
  */
 export function compileFactTest(
-  parts: readonly string[],
-  matches: "glob" | "regex",
+  { parts, matches }: Pick<Extract<Matcher, { parts: unknown }>, "parts" | "matches">,
+  regexes: Regexes,
+  spend: (units: number) => void,
 ): (facts: FactMap | undefined) => boolean {
   const tests = new Map<number, TextTest>();
   const testAfter = (depth: number): TextTest => {
     const known = tests.get(depth);
     if (known !== undefined) return known;
-    const test = remembering(compileText(parts.slice(depth).join(":"), matches));
+    const pattern = parts.slice(depth).join(":");
+    const test = remembering(
+      matches === "glob" ? compileText(pattern) : compileRegexText(pattern, regexes, spend),
+    );
     tests.set(depth, test);
     return test;
   };
@@ -51,13 +57,14 @@ function compileStep(key: string): (map: FactMap) => FactValue | undefined {
   };
 }
 
-function compileText(pattern: string, matches: "glob" | "regex"): TextTest {
-  if (matches === "glob") {
-    const test = compileGlob(pattern.toLowerCase());
-    return (text) => test(text.toLowerCase());
-  }
+function compileText(pattern: string): TextTest {
+  const test = compileGlob(pattern.toLowerCase());
+  return (text) => test(text.toLowerCase());
+}
+
+function compileRegexText(pattern: string, regexes: Regexes, spend: (units: number) => void): TextTest {
   try {
-    return compileRegex(pattern, { ignoreCase: true });
+    return costing(regexes.compile(pattern, { ignoreCase: true }), spend);
   } catch (cause) {
     // A deeper split may cut a valid expression into an invalid one, which then never matches.
     if (cause instanceof SvcError) return () => false;

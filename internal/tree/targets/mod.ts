@@ -1,9 +1,16 @@
 export { compileTarget, type PeelTest, type PeelView } from "./evaluate.ts";
-export { type ExpandedExpression, type Expression, matchersOf } from "./expression.ts";
+export {
+  type ExpandedExpression,
+  type Expression,
+  matchersOf,
+  type PeelMatcher,
+  shownMatcher,
+} from "./expression.ts";
 export { createFactPacker, FactMap, type FactValue } from "./fact-map.ts";
 export { matchGlob, openSetIn } from "./glob.ts";
 export { expandGroups, type Groups, groupsFile, readGroups } from "./groups.ts";
-export { parseTarget } from "./parse.ts";
-export { compileSearch, type Search } from "./pattern.ts";
+export { parseTarget, readTarget } from "./parse.ts";
+export { compileSearch, createRegexes, type Regexes, type Search } from "./pattern.ts";
+export { compileRegexes, usesRegexes } from "./regexes-of.ts";
 export { topExpression, topSection, type Way } from "./top-file.ts";
 export { namesSetting } from "./words.ts";

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Expression } from "./expression.ts";
 import { parseTarget } from "./parse.ts";
+import { createRegexes } from "./pattern.ts";
 
 /** An expression in one line, with brackets that show the precedence. */
 function show(expression: Expression): string {
@@ -103,14 +104,15 @@ describe("rejects with place and reason:", () => {
   });
 
   test("empty, too long, too many or too deep", () => {
-    for (const text of ["", "  ", "a".repeat(4097)]) {
-      expect(() => parseTarget(text, "group web")).toThrow("group web must have 1 to 4096 characters");
+    for (const text of ["", "  ", "a".repeat(4097), "é".repeat(2049)]) {
+      expect(() => parseTarget(text, "group web")).toThrow("group web must have 1 to 4096 bytes");
     }
     for (const [text, reason] of [
       [`E@${"a".repeat(513)}`, "column 3: pattern too long: use at most 512 characters"],
       ["a".repeat(513), "column 1: pattern too long: use at most 512 characters"],
       [`G@a:${"a".repeat(513)}`, "column 3: pattern too long: use at most 512 characters"],
-      [Array(257).fill("a1").join(" or "), "column 1537: more than 256 matchers; use a node group or a list"],
+      [Array(65).fill("a1").join(" or "), "column 385: more than 64 matchers; use a node group or a list"],
+      [Array(33).fill("E@a").join(" or "), "column 227: more than 32 regular expressions"],
       [`${"(".repeat(66)}a1${")".repeat(66)}`, "column 66: nested more than 64 levels deep"],
       [`${"not ".repeat(66)}a1`, "column 261: nested more than 64 levels deep"],
     ] as const) {
@@ -196,6 +198,43 @@ test("a formatted expression parses to the same", () => {
     }),
     { numRuns: 500 },
   );
+});
+
+describe("what regular expressions cost", () => {
+  test.each([
+    ["a target at its limits", Array(32).fill("E@a or L@a1,a2").join(" or ")],
+    ["one that repeats", "E@(a{10}b{10}){10}"],
+    ["alternatives that share their beginnings", `E@(${"ab|ac|".repeat(50)}ad)`],
+    ["braces that count nothing", "E@\\x{999}\\p{L}[{999}]\\Q{999}\\E{,999}a{0999}"],
+  ])("%s", (_, text) => {
+    expect(() => parseTarget(text)).not.toThrow();
+  });
+
+  test.each([
+    ["E@a{101}", "column 3: the regular expression repeats a part 101 times: at most 100 are allowed"],
+    ["E@((ab{10}){5}){3}", "column 3: the regular expression repeats a part 150 times"],
+    ["b1 or P@os:a{7,500}", "column 9: the regular expression repeats a part 500 times"],
+    ["E@(a{1,10}){1,100}", "column 3: the regular expression repeats a part 1000 times"],
+    [
+      `E@(\\pL\\pN${".".repeat(20)}){50}`,
+      "column 3: the regular expression is too large: it has 1202 instructions once compiled, and 1000 are allowed",
+    ],
+    [
+      Array(12).fill("P@os:(abcdefg){100}").join(" or "),
+      "column 256: the regular expressions have more than 10000 instructions together",
+    ],
+  ])("%s", (text, reason) => {
+    expect(() => parseTarget(text)).toThrow(`target: ${reason}`);
+  });
+
+  test("what was used last is not compiled again", () => {
+    const regexes = createRegexes(4);
+    const first = regexes.compile("a.");
+    expect(regexes.compile("a.")).toBe(first);
+    expect(regexes.compile("a.", { ignoreCase: true })).not.toBe(first);
+    for (const pattern of ["b", "c", "d", "e"]) regexes.compile(pattern);
+    expect(regexes.compile("a.")).not.toBe(first);
+  });
 });
 
 test("any text is parsed or rejected with a column, quickly", () => {

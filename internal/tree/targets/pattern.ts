@@ -1,6 +1,8 @@
 import { RE2JS, RE2JSException } from "re2js";
+import { createBoundedMap } from "../../base/bounded-map.ts";
 import { SvcError } from "../../base/errors.ts";
 import { matchGlob } from "./glob.ts";
+import { repetitionOf } from "./repetition.ts";
 
 /** A compiled pattern: whether a text matches. */
 export type TextTest = (text: string) => boolean;
@@ -19,21 +21,77 @@ export function compileGlob(pattern: string): TextTest {
   return (text) => text.includes(middle);
 }
 
-/**
- * Compiles a regular expression in RE2 syntax. It must match at the start of a text and may end anywhere, as
- * in Python's `re.match`. Matching takes linear time for every pattern, because RE2 has no backreferences and
- * no lookaround.
- *
- * @throws SvcError `bad_request` with only the reason
- */
-export function compileRegex(pattern: string, options: { ignoreCase?: boolean } = {}): TextTest {
-  const flags = options.ignoreCase ? RE2JS.CASE_INSENSITIVE : 0;
+/** A compiled regular expression of a target. */
+export interface Regex {
+  /** What it costs. */
+  readonly instructions: number;
+  readonly test: TextTest;
+}
+
+/** Regular expressions of targets; those that were used last are not compiled again. */
+export interface Regexes {
+  /**
+   * Compiles a regular expression in RE2 syntax. It must match at the start of a text and may end anywhere, as
+   * in Python's `re.match`. Matching takes linear time for every pattern, because RE2 has no backreferences and
+   * no lookaround.
+   *
+   * @throws SvcError `bad_request` with only the reason
+   */
+  compile(pattern: string, options?: { ignoreCase?: boolean }): Regex;
+}
+
+const maxCompiled = 256;
+const maxInstructions = 1_000;
+const maxRepetition = 100;
+/** What an engine may remember of one expression, bytes: beyond it, it begins again. */
+const maxStateBytes = 256 * 1024;
+
+export function createRegexes(max = maxCompiled): Regexes {
+  const compiled = createBoundedMap<Regex>(max);
+  return {
+    compile(pattern, { ignoreCase = false } = {}) {
+      const key = `${ignoreCase ? "i" : ""}:${pattern}`;
+      return compiled.get(key) ?? compiled.set(key, compileRegex(pattern, ignoreCase));
+    },
+  };
+}
+
+function compileRegex(pattern: string, ignoreCase: boolean): Regex {
+  const repetition = repetitionOf(pattern);
+  // Before compiling, which takes time and memory for each repetition.
+  if (repetition > maxRepetition) {
+    throw new SvcError(
+      "bad_request",
+      `the regular expression repeats a part ${repetition} times: at most ${maxRepetition} are allowed`,
+    );
+  }
+  const flags = ignoreCase ? RE2JS.CASE_INSENSITIVE : 0;
   return compiling(() => {
     // Compile it alone first: an extra parenthesis would close the group below.
-    RE2JS.compile(pattern, flags);
+    const instructions = RE2JS.compile(pattern, flags).programSize();
+    if (instructions > maxInstructions) {
+      throw new SvcError(
+        "bad_request",
+        `the regular expression is too large: it has ${instructions} instructions once compiled, and ${maxInstructions} are allowed`,
+      );
+    }
     const anchored = RE2JS.compile(`\\A(?:${pattern})`, flags);
-    return (text) => anchored.test(text);
+    return { instructions, test: testWith(anchored) };
   });
+}
+
+function testWith(anchored: RE2JS): TextTest {
+  let isBounded = false;
+  return (text) => {
+    if (!isBounded) {
+      // Its usual 8 MiB would be 2 GiB for all that are kept.
+      const { dfa } = anchored.re2();
+      dfa.stateBudget = maxStateBytes;
+      dfa.memBudget = maxStateBytes;
+      isBounded = true;
+    }
+    return anchored.test(text);
+  };
 }
 
 /** A place in a text that a regular expression matches. */

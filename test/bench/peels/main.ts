@@ -10,6 +10,7 @@ import { findFacts } from "../../../internal/fleet/peels/find-facts-operation.ts
 import { listPeels, showPeel } from "../../../internal/fleet/peels/operations.ts";
 import type { PeelsDeps } from "../../../internal/fleet/peels/peel.ts";
 import { createFleetIndex } from "../../../internal/fleet/targeting/fleet-index.ts";
+import { createPace } from "../../../internal/fleet/targeting/pace.ts";
 import { createResolver } from "../../../internal/fleet/targeting/resolver.ts";
 import { builtinFacts, collectFacts } from "../../../internal/host/facts/collect.ts";
 import { systemHost } from "../../../internal/host/facts/host.ts";
@@ -86,7 +87,8 @@ const directory = {
 };
 const resolver = createResolver({
   // Read only while there is no index.
-  ...{ directory, index, facts: memoryBucket(), heartbeats: memoryBucket(), clock, log },
+  ...{ directory, index, facts: memoryBucket(), heartbeats: memoryBucket(), log },
+  pace: createPace(),
   groups: { current: () => new Map() },
   settings: async () => new Map(),
 });

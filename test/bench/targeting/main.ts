@@ -3,12 +3,12 @@ import { systemClock } from "../../../internal/base/clock.ts";
 import { encode, type Plain } from "../../../internal/base/msgpack.ts";
 import type { Bucket } from "../../../internal/bus/storage/bucket.ts";
 import { createFleetIndex } from "../../../internal/fleet/targeting/fleet-index.ts";
-import { resolveExpression } from "../../../internal/fleet/targeting/resolve.ts";
 import { builtinFacts, collectFacts } from "../../../internal/host/facts/collect.ts";
 import { systemHost } from "../../../internal/host/facts/host.ts";
 import { expandGroups, readGroups } from "../../../internal/tree/targets/groups.ts";
 import { parseTarget } from "../../../internal/tree/targets/parse.ts";
 import { recordingLog } from "../../harness/log.ts";
+import { resolveAtOnce } from "../../harness/targets.ts";
 import { readFlags } from "../flags.ts";
 import { mebibytes, milliseconds, rate, ratio, table } from "../table.ts";
 
@@ -91,8 +91,7 @@ const groups = readGroups(
   "front: web-* or cache-*\ndebian: G@os_family:Debian\nours: N@front and N@debian\n",
   "groups",
 );
-const resolve = (text: string) =>
-  resolveExpression(expandGroups(parseTarget(text), groups), index, clock).length;
+const resolve = (text: string) => resolveAtOnce(expandGroups(parseTarget(text), groups), index).length;
 const floor = "floor: startsWith over all ids";
 const contenders: Record<string, () => number> = {
   [floor]: () => {

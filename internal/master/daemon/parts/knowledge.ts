@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { abortable } from "../../../base/abortable.ts";
 import { openBucket } from "../../../bus/storage/mod.ts";
-import { createResolver, followNodeGroups } from "../../../fleet/targeting/mod.ts";
+import { createPace, createResolver, followNodeGroups } from "../../../fleet/targeting/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import { followAccountRotation, followRotation } from "../../keys/mod.ts";
 import { startCompliance } from "../compliance.ts";
@@ -73,7 +73,8 @@ export const knowledge = {
       stack.defer(() => settings.stop());
       await abortable(settings.ready, signal);
       const resolver = createResolver({
-        ...{ directory, index, facts: storage.facts, heartbeats: storage.peelHeartbeats, clock, log },
+        ...{ directory, index, facts: storage.facts, heartbeats: storage.peelHeartbeats, log },
+        pace: createPace(),
         groups: followNodeGroups(join(path, "nodegroups.yaml"), log),
         settings: settings.view.load,
       });
