@@ -290,6 +290,34 @@ test("a snapshot that nobody publishes any more is refused after a few questions
   );
 });
 
+test("files that masters name by the digest of others are refused, also when this host has them", async () => {
+  const masters = mastersOf(command);
+  const { files } = openPeel(masters);
+  const [good, malicious] = ["good", "malicious"].map((a) => snapshotOf(contentsOf({ a })));
+  masters.claim = good;
+  await masters.publish({ a: "malicious" });
+  for (let at = 0; at < 2; at++) {
+    await expect(files.open("base", { snapshot: good })).rejects.toThrow(
+      "the masters have other state files",
+    );
+  }
+  expect((await files.open()).snapshot).toBe(malicious ?? "");
+  // The control: these are the files that were asked for.
+  masters.claim = undefined;
+  await masters.publish({ a: "good" });
+  expect(await readAll(await files.open("base", { snapshot: good }))).toEqual({ a: "good" });
+});
+
+test("the digest of files is the same when they are opened again, also after a restart", async () => {
+  const masters = mastersOf(command);
+  const { files } = openPeel(masters);
+  await masters.publish(tree);
+  const first = await files.open();
+  expect(first.snapshot).toBe(snapshotOf(contentsOf(tree)));
+  expect((await files.open()).snapshot).toBe(first.snapshot);
+  expect((await openPeel(masters).files.open()).snapshot).toBe(first.snapshot);
+});
+
 test("old snapshots are removed, with their unshared files", async () => {
   const masters = mastersOf(command);
   const { files } = openPeel(masters);

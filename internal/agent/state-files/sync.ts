@@ -40,9 +40,15 @@ async function obtain({ blobs, masters, log }: Cache, digest: string): Promise<U
   return fetched ?? new Uint8Array();
 }
 
-/** The files of a snapshot, read on demand. */
-export const openSnapshot = async (cache: Cache, manifest: string): Promise<SnapshotSource> =>
-  createSnapshotSource(manifest, await readManifest(cache, manifest), (digest) => obtain(cache, digest));
+/**
+ * The files of a snapshot, read on demand. Its digest follows from the manifest, whose bytes are verified here; this peel
+ * computed it when it listed the manifest.
+ */
+export async function openSnapshot(cache: Cache, manifest: string): Promise<SnapshotSource> {
+  const listed = cache.list.all().find((one) => one.manifest === manifest);
+  const read = (digest: string) => obtain(cache, digest);
+  return createSnapshotSource(manifest, await readManifest(cache, manifest), read, listed?.snapshot);
+}
 
 /** The list of files of a snapshot. */
 async function readManifest(cache: Cache, digest: string): Promise<Manifest> {

@@ -13,11 +13,15 @@ export interface SnapshotSource extends FileSource {
   readonly origin: SnapshotOrigin;
 }
 
-/** @param readBlob returns the verified bytes of a blob. @throws SvcError when they are not available */
+/**
+ * @param readBlob returns the verified bytes of a blob. @throws SvcError when they are not available
+ * @param snapshot where it was computed before from the files of exactly this manifest: of many files that takes a while
+ */
 export function createSnapshotSource(
   digest: string,
   manifest: Manifest,
   readBlob: (digest: string) => Promise<Uint8Array>,
+  snapshot?: string,
 ): SnapshotSource {
   const files = new Map(manifest.files.map((file) => [file.path, file]));
   const paths = manifest.files.map(({ path }) => path);
@@ -32,7 +36,7 @@ export function createSnapshotSource(
   return {
     environment: manifest.environment,
     manifest: digest,
-    snapshot: snapshotOf(files),
+    snapshot: snapshot ?? snapshotOf(files),
     origin: manifest.origin,
     stat(path) {
       const file = files.get(path);
