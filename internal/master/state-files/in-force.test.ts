@@ -27,7 +27,7 @@ function inForce(isPublished = true) {
   const clock = manualClock();
   return readInForce(
     { current, reread: current, latest: catalog } as Pick<CatalogView, "current" | "reread" | "latest">,
-    clock,
+    { clock, named: async () => new Set<string>() },
   );
 }
 
@@ -55,7 +55,10 @@ test("what runs files waits for the first publication, and not for ever", async 
   const full = { environments: new Map([["base", [published("c", "3")]]]), held: new Map() };
   const found = { catalog: empty };
   const current = async () => ({ ...found, statement: new Uint8Array() }) as never;
-  const files = readInForce({ current, reread: current, latest: undefined }, clock);
+  const files = readInForce(
+    { current, reread: current, latest: undefined },
+    { clock, named: async () => undefined },
+  );
   const never = files.resolve({ environment: "base" });
   await expect(clock.until(never, 10_000)).rejects.toMatchObject({ kind: "unavailable" });
   const soon = files.resolve({ environment: "base" });

@@ -5,6 +5,8 @@ import { type Catalog, contentOf, findSnapshot, type Published } from "../../tre
 import type { CatalogView } from "../../tree/publication/mod.ts";
 import type { Content } from "../../wire/content.ts";
 import { localCommit } from "../../wire/content-words.ts";
+import type { NamedSnapshots } from "./held-snapshots.ts";
+import { assertRoom } from "./room.ts";
 
 const firstPauseMs = 200;
 const firstAttempts = 25;
@@ -21,7 +23,8 @@ export interface FilesInForce {
   /**
    * The files that an environment has now, or that a commit of it has.
    *
-   * @throws SvcError `not_found` naming the environment or the commit, `unavailable` before the first publication
+   * @throws SvcError `not_found` naming the environment or the commit, `unavailable` before the first publication,
+   *   `conflict` when too many earlier files are still needed
    */
   resolve(wanted: { environment: string; commit?: string }): Promise<Content>;
   /** @throws SvcError `not_found` when peels cannot fetch these files any more, `unavailable` */
@@ -66,11 +69,12 @@ function describe(catalog: Catalog, environment: string, one: Published): Publis
 }
 
 /**
- * @param clock waits for the first publication: a master takes requests before it has read and checked all files
+ * @param options.clock waits for the first publication: a master takes requests before it has read and checked all files
+ * @param options.named which earlier files are still needed
  */
 export function readInForce(
   catalog: Pick<CatalogView, "current" | "reread" | "latest">,
-  clock: Clock,
+  { clock, named }: { clock: Clock; named: NamedSnapshots },
 ): FilesInForce {
   let reported: { of: object; states: { base: string; statement: Uint8Array } | undefined } | undefined;
   const now = async () => required(await catalog.current()).catalog;
@@ -96,7 +100,9 @@ export function readInForce(
     },
     async resolve({ environment, commit }) {
       const published = await firstPublished(catalog, clock);
-      return contentOf(environment, findSnapshot(published, environment, { commit }));
+      const found = contentOf(environment, findSnapshot(published, environment, { commit }));
+      await assertRoom(published, found, named);
+      return found;
     },
     async isNewest(environment, commit) {
       const published = await now();

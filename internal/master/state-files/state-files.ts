@@ -150,7 +150,7 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
     log,
   });
   return {
-    ...readInForce(catalog, clock),
+    ...readInForce(catalog, options),
     compareFiles: comparePublished(catalog, blobs),
     ...(startGit === undefined ? {} : { check: status.gitfs }),
     statesCheck: () => status.states(options.statesOf),
