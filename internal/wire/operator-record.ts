@@ -116,6 +116,19 @@ export function isSignedOperator(record: SignedOperatorRecord): boolean {
   return verifySignature("user", record.key, operatorMessage(record), record.signature);
 }
 
+/**
+ * Where the last record of an operator is kept when another operator takes the name. No name begins with an upper-case
+ * letter, so this is never the name of an operator.
+ */
+export const lastRecordKey = ({ name, publicKey }: Pick<OperatorRecord, "name" | "publicKey">): string =>
+  `${publicKey}.${name}`;
+
+/** Up to which version the releases of a disabled operator stay; 0 when none does. */
+export const releasedUpTo = (
+  { released = {} }: Pick<OperatorRecord, "released">,
+  environment: string,
+): number => (Object.hasOwn(released, environment) ? released[environment] : undefined) ?? 0;
+
 /** The stored form. */
 export const encodeOperator = signed.encode;
 

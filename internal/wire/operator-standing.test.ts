@@ -39,6 +39,7 @@ function standingOf(
   return {
     administrators: administrators.map((name): Administrator => ({ name, publicKey: keys[name].publicKey })),
     find: (name) => records.find((one) => one.name === name),
+    removed: () => undefined,
     holdersOf: (key) => records.filter(({ publicKey }) => publicKey === key),
     versionFloor: (name) => floors[name] ?? 0,
     isSigned: isSignedOperator,

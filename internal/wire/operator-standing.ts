@@ -24,6 +24,8 @@ export interface Standing {
   administrators: readonly Administrator[];
   /** The record of this name. */
   find(name: string): SignedOperatorRecord | undefined;
+  /** The last record of an operator who was removed, also when another operator has the name now. */
+  removed(name: string, publicKey: string): SignedOperatorRecord | undefined;
   /** The records with this public key. */
   holdersOf(publicKey: string): readonly SignedOperatorRecord[];
   /** The least version of this name that may count; 0 when nothing was seen of it. */
@@ -57,6 +59,25 @@ export function judgeOperator(standing: Standing, name: string, key: string, at:
   if (reason !== undefined) return { refused: reason };
   const { publicKey, roles, expiresAt } = record;
   return { operator: { name, publicKey, roles, ...defined({ expiresAt }) } };
+}
+
+/**
+ * The record that disabled an operator, who may have been removed: it says up to which versions releases stay. It does
+ * not show that its signer is valid.
+ *
+ * @returns `undefined` for an operator who is not disabled
+ */
+export function lastRecordOf(
+  standing: Standing,
+  name: string,
+  publicKey: string,
+): SignedOperatorRecord | undefined {
+  const stored = standing.find(name);
+  const own = stored?.publicKey === publicKey ? stored : undefined;
+  const removed = standing.removed(name, publicKey);
+  // An operator who was added again with the same key has a greater version.
+  const last = (own?.version ?? 0) > (removed?.version ?? 0) ? own : (removed ?? own);
+  return last?.disabled === true && standing.isSigned(last) ? last : undefined;
 }
 
 function judgeAdministrator(standing: Standing, listed: Administrator, key: string): Judgement {

@@ -243,6 +243,7 @@ test("the answers about operators are as described", async () => {
   await expectDescribed("setOperatorRoles", send("POST", "/anna/roles", next(4, approver)), 200);
   const removal = next(5, { ...approver, disabled: true });
   await expectDescribed("removeOperator", send("DELETE", "/anna", removal), 200);
+  await expectDescribed("listOperators", send("GET", "?removed=true"), 200);
   await expectDescribed("removeOperator", send("DELETE", "/anna", next(6, { disabled: true })), 404);
   const self = { record: signedRecord(anna, newOperator("eve")) };
   await expectDescribed("addOperator", send("POST", "", self), 409);

@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
 import type { Bus } from "../../internal/bus/connection/connect.ts";
 import { type Bucket, openBucket } from "../../internal/bus/storage/bucket.ts";
+import type { KeyPair } from "../../internal/identity/nkey.ts";
+import { readOperatorFile } from "../../internal/identity/operator-file.ts";
 import { decodeOperator } from "../../internal/wire/operator-record.ts";
 import { openRelease, type Release, signRelease } from "../../internal/wire/release.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
@@ -24,6 +26,9 @@ setDefaultTimeout(120_000);
 const [root, thief] = [newOperator("root"), newOperator("anna")];
 let bus: TestBus;
 let remote: TestRepository;
+let config: Readonly<Record<string, unknown>>;
+/** Where the second master keeps its log of decisions. */
+let second: Record<string, string>;
 let masters: TestMaster[];
 let [anna, bert]: Person[] = [];
 let administrator: Person;
@@ -37,11 +42,12 @@ beforeAll(async () => {
   remote = makeRepository(join(bus.dir, "git"));
   remote.commit("main", { "top.sls": "base: {'*': [web]}\n", "web.sls": "one: test.nop\n" });
   listAdministrators(bus.authDir, root);
-  const config = {
+  config = {
     operators: { require_signed: true },
     gitfs: { remotes: [remote.url], interval: "1s" },
   };
-  masters = [await startMaster(bus, { config }), await startMaster(bus, { config })];
+  second = { SVC_DATA_DIR: join(bus.dir, "second") };
+  masters = [await startMaster(bus, { config }), await startMaster(bus, { config, env: second })];
   const file = writeOperatorFile(bus, root);
   anna = await newPerson(bus, file, "anna", ["admin"]);
   bert = await newPerson(bus, file, "bert", ["operator"]);
@@ -168,14 +174,66 @@ test("an attacker who writes to the bus neither makes a release nor undoes one",
   expect((await listed(late))?.newest).toMatchObject({ version: 3 });
 });
 
+/** What each master has of the environment: one that was away, and one that starts without a log of its own. */
+async function onEveryMaster() {
+  await using late = await startMaster(bus, { config: { operators: { require_signed: true } } });
+  return [...(await versionsOn()), (await listed(late))?.newest?.version];
+}
+const recordAt = async (key: string) => {
+  const entry = await (await openBucket(owner, "operators")).get(key);
+  return entry && decodeOperator(entry.value);
+};
+/** The next release by this key, as a thief puts it on the bus. */
+async function forge(key: KeyPair): Promise<void> {
+  const good = (await bucket.get("base"))?.value ?? new Uint8Array();
+  const { key: _, signature: __, ...current } = openRelease(good);
+  const next = { ...current, version: current.version + 1, snapshot: "66".repeat(32) };
+  await bucket.put("base", signRelease({ ...next, releasedAt: systemClock.now() }, key));
+}
+/** The key in the file that a person logged in with. */
+function keyOf({ home, name }: Person): KeyPair {
+  const { key } = readOperatorFile(join(home, `${name}.operator`));
+  if (key === undefined) throw new Error(`the file of ${name} has no key`);
+  return key;
+}
+
 test("what an operator released stays when it is disabled, and nothing new comes", async () => {
+  // A master that is away meanwhile, and comes back with its log.
+  const [, away] = masters;
+  await away?.[Symbol.asyncDispose]();
+  masters = masters.slice(0, 1);
   const disabled = await administrator.svc("operator", "disable", "anna");
   expect([disabled.code, disabled.stderr]).toEqual([0, ""]);
-  const records = await openBucket(owner, "operators");
-  const record = decodeOperator((await records.get("anna"))?.value ?? new Uint8Array());
-  expect([record.disabled, record.released]).toEqual([true, { base: 3 }]);
-  expect(await versionsOn()).toEqual([3, 3]);
+  masters.push(await startMaster(bus, { config, env: second }));
+  expect(await recordAt("anna")).toMatchObject({ disabled: true, released: { base: 3 } });
+  expect(await onEveryMaster()).toEqual([3, 3, 3]);
   const refused = await own("--yes");
-  expect(refused.code).not.toBe(0);
-  expect(await inForce()).toMatchObject({ version: 3, operator: "anna" });
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("anna is disabled")]);
+  await forge(keyOf(anna as Person));
+  await until(async () => (await inForce())?.version === 3);
+  expect(await onEveryMaster()).toEqual([3, 3, 3]);
+});
+
+test("what an operator released stays when it is removed, also when another one takes the name", async () => {
+  const { publicKey = "" } = (await recordAt("anna")) ?? {};
+  const removed = await administrator.svc("operator", "remove", "anna");
+  expect([removed.code, removed.stderr]).toEqual([0, ""]);
+  const last = { name: "anna", disabled: true, released: { base: 3 } };
+  expect([await recordAt("anna"), await recordAt(`${publicKey}.anna`)]).toEqual([
+    undefined,
+    expect.objectContaining(last),
+  ]);
+  expect((await administrator.svc("operator", "list")).stdout).not.toContain("anna");
+  expect((await administrator.svc("operator", "list", "--removed")).stdout).toMatch(/anna +removed +admin/);
+  expect(await onEveryMaster()).toEqual([3, 3, 3]);
+  await forge(keyOf(anna as Person));
+  await until(async () => (await inForce())?.version === 3);
+  // Her name and a new key.
+  const thiefs = keyOf(anna as Person);
+  anna = await newPerson(bus, writeOperatorFile(bus, root), "anna", ["admin"]);
+  expect(await onEveryMaster()).toEqual([3, 3, 3]);
+  expect((await own("--yes")).stdout).toMatch(/as version 4 of base\n$/);
+  await forge(thiefs);
+  await until(async () => (await inForce())?.version === 4);
+  expect(await onEveryMaster()).toEqual([4, 4, 4]);
 });

@@ -1,6 +1,7 @@
 import { matchGlob } from "../../tree/targets/mod.ts";
 import type { Administrator } from "../../wire/administrators.ts";
-import { adminRole, judgeOperator, type Standing } from "../../wire/operator-standing.ts";
+import { releasedUpTo, type SignedOperatorRecord } from "../../wire/operator-record.ts";
+import { adminRole, judgeOperator, lastRecordOf, type Standing } from "../../wire/operator-standing.ts";
 import { isSignedRelease, type SignedRelease } from "../../wire/release.ts";
 import { clockToleranceMs } from "../../wire/verify-request.ts";
 
@@ -47,15 +48,16 @@ export function judgeRelease(
     return unproven("it is from the future by the clock of this host: set it");
   }
   if (!isSignedRelease(release)) return unproven(`the signature of ${operator} is wrong`);
-  const limit = limitOf(standing, operator, environment);
-  if (limit !== undefined && version > limit) {
+  const last = lastRecordOf(standing, operator, key);
+  if (last !== undefined && version > releasedUpTo(last, environment)) {
+    const limit = releasedUpTo(last, environment);
     return {
       is: "void",
       reason: `${operator} is disabled, and released ${environment} up to version ${limit}`,
     };
   }
   const judged = judgeOperator(
-    limit === undefined ? standing : lifted(standing, operator),
+    last === undefined ? standing : asIfEnabled(standing, last),
     operator,
     key,
     at,
@@ -72,22 +74,13 @@ export function judgeRelease(
 export const mayRelease = (own: readonly string[], allowed: readonly string[]): boolean =>
   own.some((role) => role === adminRole || allowed.includes(role));
 
-/** Up to which version the releases of a disabled operator stay; `undefined` for one that is not disabled. */
-function limitOf(standing: Standing, operator: string, environment: string): number | undefined {
-  const record = standing.find(operator);
-  if (record?.disabled !== true || !standing.isSigned(record)) return undefined;
-  const { released = {} } = record;
-  return Object.hasOwn(released, environment) ? released[environment] : 0;
-}
-
-/** The same, as if this operator were not disabled. */
-function lifted(standing: Standing, operator: string): Standing {
-  const record = standing.find(operator);
-  if (record === undefined) return standing;
-  const { disabled: _, ...enabled } = record;
+/** The same, as if an operator were not disabled or removed. */
+function asIfEnabled(standing: Standing, last: SignedOperatorRecord): Standing {
+  const { disabled: _, ...enabled } = last;
   return {
     ...standing,
-    find: (name) => (name === operator ? enabled : standing.find(name)),
-    isSigned: (one) => standing.isSigned(one === enabled ? record : one),
+    find: (name) => (name === last.name ? enabled : standing.find(name)),
+    versionFloor: (name) => (name === last.name ? 0 : standing.versionFloor(name)),
+    isSigned: (one) => standing.isSigned(one === enabled ? last : one),
   };
 }

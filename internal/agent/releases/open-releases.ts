@@ -8,7 +8,7 @@ import { openRelease, type SignedRelease } from "../../wire/release.ts";
 import { damagedEvent } from "../identity/mod.ts";
 import { judgeRelease, type Verdict } from "./judge-release.ts";
 import { readTaken, type Taken, type TakenRelease, writeTaken } from "./release-file.ts";
-import { provenRecords, type SeenRecords, standingOf } from "./standing.ts";
+import { provenRecords, type SeenRecords, standingOf, withRecords } from "./standing.ts";
 
 /** How many releases of an environment are remembered: their signers may end before they are used again. */
 const maxOfEach = 16;
@@ -154,8 +154,7 @@ function openTaken(options: ReleasesOptions) {
     addRecords(given: readonly SignedOperatorRecord[]): boolean {
       const proven = provenRecords(given, taken.records, administrators.current, clock.now());
       if (proven.length === 0) return false;
-      const records = new Map([...taken.records, ...proven.map((one) => [one.name, one] as const)]);
-      store({ ...taken, records });
+      store({ ...taken, records: withRecords(taken.records, proven) });
       return true;
     },
   };

@@ -5,7 +5,7 @@ import { record } from "../../base/record.ts";
 import { bytes, list, part, time } from "../../base/record-kinds.ts";
 import { decodeOperator, encodeOperator } from "../../wire/operator-record.ts";
 import { openRelease, type SignedRelease } from "../../wire/release.ts";
-import type { SeenRecords } from "./standing.ts";
+import { type SeenRecords, withRecords } from "./standing.ts";
 
 /** A release that this peel took. */
 export interface TakenRelease {
@@ -40,7 +40,7 @@ export function readTaken(path: string): Taken {
   const { releases, records } = stored.decode(found);
   return {
     releases: releases.map((one) => ({ ...one, release: openRelease(one.bytes) })),
-    records: new Map(records.map(decodeOperator).map((one) => [one.name, one])),
+    records: withRecords(new Map(), records.map(decodeOperator)),
   };
 }
 

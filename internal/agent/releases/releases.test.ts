@@ -296,6 +296,38 @@ describe("records of operators", () => {
     expect(peel.newest()).toBe(1);
   });
 
+  test("of a removed operator say which of its releases stay, also when another one has the name", () => {
+    const removed = { version: 2, disabled: true, released: { base: 5 } } as const;
+    const byAnn = (peel: ReturnType<typeof newPeel>, version: number, key = annKey) =>
+      peel.release({ operator: "ann", version, snapshot: another }, key);
+    // A peel that was there, one that comes back when all is over, and one that joins later.
+    for (const knows of ["all", "the first", "nothing"]) {
+      const peel = newPeel();
+      if (knows !== "nothing") peel.take(byAnn(peel, 5), peel.record("ann", annKey));
+      const last = peel.record("ann", annKey, removed);
+      const next = peel.record("ann", eveKey, { version: 3 });
+      if (knows === "all") peel.take(undefined, last);
+      peel.take(knows === "nothing" ? byAnn(peel, 5) : undefined, next, last);
+      peel.restart();
+      expect([peel.newest(), peel.seen()]).toEqual([5, ["ann 3", "ann 2"]]);
+      expect([peel.take(byAnn(peel, 6)), peel.allows(another, byAnn(peel, 4))]).toEqual([false, true]);
+      // The key of the one before does not act for the one who has the name now.
+      expect(peel.take(peel.release({ operator: "ann", version: 7 }, bobKey))).toBe(false);
+      expect([peel.take(byAnn(peel, 6, eveKey)), peel.newest()]).toEqual([true, 6]);
+      // Nor does an earlier last record come back, and one that is forged counts nowhere.
+      peel.take(undefined, peel.record("ann", annKey, { version: 1, disabled: true, released: { base: 9 } }));
+      peel.take(
+        undefined,
+        peel.record("ann", annKey, { ...removed, version: 8, released: { base: 9 } }, eveKey),
+      );
+      peel.take(undefined, peel.record("ann", bobKey, { version: 1 }));
+      peel.restart();
+      expect(peel.seen()).toEqual(["ann 3", "ann 2"]);
+      peel.take(undefined, peel.record("ann", eveKey, { version: 4, disabled: true, released: { base: 6 } }));
+      expect([peel.newest(), peel.take(byAnn(peel, 7, eveKey))]).toEqual([6, false]);
+    }
+  });
+
   test("of an administrator of the list count only when another one of the list signed them", () => {
     const peel = newPeel();
     const bob = peel.record("bob", bobKey);

@@ -1,9 +1,38 @@
 import type { Administrator } from "../../wire/administrators.ts";
-import { isSignedOperator, type SignedOperatorRecord } from "../../wire/operator-record.ts";
+import { isSignedOperator, lastRecordKey, type SignedOperatorRecord } from "../../wire/operator-record.ts";
 import { chainAbove, type Standing } from "../../wire/operator-standing.ts";
 
-/** Records of operators by name, each in the greatest version that this peel has seen. */
+/**
+ * Records of operators by name, each in the greatest version that this peel has seen. When another operator has taken
+ * the name, the last record of the one before is there by `lastRecordKey`: what that one released stays released.
+ */
 export type SeenRecords = ReadonlyMap<string, SignedOperatorRecord>;
+
+/** Adds a record, if it is newer than what is there. @returns whether it was */
+function addRecord(to: Map<string, SignedOperatorRecord>, record: SignedOperatorRecord): boolean {
+  const before = to.get(record.name);
+  if (before === undefined || record.version > before.version) {
+    to.set(record.name, record);
+    if (before !== undefined && before.publicKey !== record.publicKey) addLast(to, before);
+    return true;
+  }
+  return before.publicKey !== record.publicKey && addLast(to, record);
+}
+
+/** Of a key that has lost its name, the record that disabled it counts on, and no other. */
+function addLast(to: Map<string, SignedOperatorRecord>, record: SignedOperatorRecord): boolean {
+  const key = lastRecordKey(record);
+  if (record.disabled !== true || record.version <= (to.get(key)?.version ?? 0)) return false;
+  to.set(key, record);
+  return true;
+}
+
+/** The records with the given ones added, in whatever order they come. */
+export function withRecords(seen: SeenRecords, given: readonly SignedOperatorRecord[]): SeenRecords {
+  const all = new Map(seen);
+  for (const record of given) addRecord(all, record);
+  return all;
+}
 
 /**
  * What a peel knows of operators: the records that it has, and those of a message. An older one than it has counts
@@ -14,15 +43,13 @@ export function standingOf(
   seen: SeenRecords,
   administrators: readonly Administrator[],
 ): Standing {
-  const newest = new Map(seen);
-  for (const record of given) {
-    if (record.version > (newest.get(record.name)?.version ?? 0)) newest.set(record.name, record);
-  }
-  const records = [...newest.values()];
+  const all = withRecords(seen, given);
+  const current = [...all].flatMap(([key, record]) => (key === record.name ? [record] : []));
   return {
     administrators,
-    find: (name) => newest.get(name),
-    holdersOf: (key) => records.filter(({ publicKey }) => publicKey === key),
+    find: (name) => all.get(name),
+    removed: (name, publicKey) => all.get(lastRecordKey({ name, publicKey })),
+    holdersOf: (key) => current.filter(({ publicKey }) => publicKey === key),
     versionFloor: (name) => seen.get(name)?.version ?? 0,
     isSigned: isSignedOperator,
   };
@@ -39,12 +66,11 @@ export function provenRecords(
   at: number,
 ): SignedOperatorRecord[] {
   const standing = standingOf(given, seen, administrators);
-  return given.filter((record) => {
-    if (record.version <= standing.versionFloor(record.name)) return false;
-    return (
-      standing.find(record.name) === record && standing.isSigned(record) && isVouched(standing, record, at)
-    );
-  });
+  const isCounted = (record: SignedOperatorRecord) =>
+    standing.find(record.name) === record || standing.removed(record.name, record.publicKey) === record;
+  return given.filter(
+    (record) => isCounted(record) && standing.isSigned(record) && isVouched(standing, record, at),
+  );
 }
 
 function isVouched(standing: Standing, record: SignedOperatorRecord, at: number): boolean {

@@ -87,7 +87,9 @@ const endingCommand = (name: "disable" | "remove", done: string, description: st
         cli,
         operator,
         async (bus, record, signer) => {
-          const last = { ...record, disabled: true, ...(await releasedBy(bus, record)) } as const;
+          // One who is disabled released nothing since.
+          const stays = record.disabled === true ? {} : await releasedBy(bus, record);
+          const last = { ...record, disabled: true, ...stays } as const;
           return request(bus, operatorOperations[`${name}Operator`], {
             name: operator,
             record: signedText(last, signer),

@@ -1,6 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
 import { operatorOperations } from "../../fleet/operators/mod.ts";
-import { command, formatFields, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
+import { command, flag, formatFields, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { type AnswerTo, request } from "../request.ts";
 import { nameArg } from "./add.ts";
@@ -8,11 +8,12 @@ import { nameArg } from "./add.ts";
 export const listCommand = command({
   name: "list",
   description: "List the operators of the fleet, and the administrators that its masters know.",
-  examples: ["svc operator list"],
-  args: {},
-  run: (_, cli) =>
+  examples: ["svc operator list", "svc operator list --removed"],
+  args: { removed: flag("Only operators who were removed, by their last records") },
+  run: ({ removed }, cli) =>
     withBus(cli, async (bus) => {
-      const { operators } = await request(bus, operatorOperations.listOperators, {});
+      const input = removed === true ? { removed } : {};
+      const { operators } = await request(bus, operatorOperations.listOperators, input);
       await cli.print(operators, () => formatOperators(operators, cli));
     }),
 });
@@ -30,6 +31,12 @@ export function formatOperators(
     style,
   );
 }
+
+/** Up to which versions the releases of a disabled operator stay. */
+const shownVersions = (released: Readonly<Record<string, number>>): string =>
+  Object.entries(released)
+    .map(([environment, version]) => `${environment} up to ${version}`)
+    .join(", ");
 
 export const showCommand = command({
   name: "show",
@@ -53,6 +60,9 @@ export const showCommand = command({
             ? []
             : [["Created", `${operator.created_at} by ${operator.created_by ?? ""}`] as const]),
           ["Expires", operator.expires_at ?? "never"],
+          ...(operator.released === undefined
+            ? []
+            : [["Released", shownVersions(operator.released)] as const]),
           ...(operator.version === undefined
             ? []
             : [["Version", `${operator.version}, signed by ${operator.signed_by ?? ""}`] as const]),

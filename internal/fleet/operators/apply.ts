@@ -4,7 +4,7 @@ import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { Reconciler } from "../../bus/servers/mod.ts";
 import type { Bucket } from "../../bus/storage/mod.ts";
-import { encodeOperator, type SignedOperatorRecord } from "../../wire/operator-record.ts";
+import { encodeOperator, lastRecordKey, type SignedOperatorRecord } from "../../wire/operator-record.ts";
 import { adminRole } from "../../wire/operator-standing.ts";
 import { assertChange, type OperatorChange } from "./change.ts";
 import type { Registry } from "./registry.ts";
@@ -59,7 +59,11 @@ export async function applyChange(
     if (loses) await revocations.add(record, at);
     const revision = await store(deps, record);
     registry.noteVersion(record);
-    if (change === "remove") await deps.bucket.remove(record.name, revision);
+    if (change === "remove") {
+      // What it released stays, also when another operator takes the name.
+      await store(deps, record, lastRecordKey(record));
+      await deps.bucket.remove(record.name, revision);
+    }
     await registry.caughtUp();
     const lifted =
       (change === "enable" || change === "add") && (await revocations.lift(record.publicKey, at));
@@ -105,13 +109,17 @@ function assertNoDependents(
   );
 }
 
-async function store({ bucket }: ApplyDeps, record: SignedOperatorRecord): Promise<number> {
+async function store(
+  { bucket }: ApplyDeps,
+  record: SignedOperatorRecord,
+  key = record.name,
+): Promise<number> {
   const value = encodeOperator(record);
-  const existing = await bucket.get(record.name);
+  const existing = await bucket.get(key);
   const revision =
     existing === undefined
-      ? await bucket.create(record.name, value)
-      : await bucket.update(record.name, value, existing.revision);
+      ? await bucket.create(key, value)
+      : await bucket.update(key, value, existing.revision);
   if (revision === undefined) {
     throw new SvcError("conflict", `the record of ${record.name} is being changed by others: try again`);
   }

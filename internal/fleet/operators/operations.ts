@@ -41,7 +41,7 @@ export interface FleetAddress {
 export interface OperatorReadDeps {
   registry: Pick<
     Registry,
-    "judge" | "find" | "list" | "administrators" | "standing" | "dependents" | "caughtUp"
+    "judge" | "find" | "list" | "removed" | "administrators" | "standing" | "dependents" | "caughtUp"
   >;
   revocations: Pick<OperatorRevocations, "find">;
   mint: MintDeps;
@@ -69,7 +69,7 @@ const shown = titled(
     public_key: v.string(),
     roles: v.array(v.string()),
     state: described(
-      v.picklist(["active", "disabled", "expired", "refused"]),
+      v.picklist(["active", "disabled", "expired", "refused", "removed"]),
       "`refused` where the record is not valid for another reason",
     ),
     reason: v.exactOptional(described(v.string(), "Why it is not active")),
@@ -78,6 +78,12 @@ const shown = titled(
     created_by: v.exactOptional(v.string()),
     expires_at: v.exactOptional(timestamp),
     version: v.exactOptional(integer),
+    released: v.exactOptional(
+      described(
+        v.record(v.string(), integer),
+        "Of one who is disabled or removed: up to which version of each environment its releases of state files stay",
+      ),
+    ),
     signed_by: v.exactOptional(described(v.string(), "Key that signed the record")),
     record: v.exactOptional(described(v.string(), "The signed record, base64")),
   }),
@@ -95,10 +101,20 @@ export const listOperators = operation({
   name: "operators.list",
   kind: "read",
   summary: "List operators",
+  input: v.strictObject({
+    removed: v.optional(
+      described(
+        v.boolean(),
+        "Only those who were removed, with their last records; the one removed last comes last",
+      ),
+      false,
+    ),
+  }),
   output: v.object({ operators: v.array(shown) }),
-  async run(deps: OperatorReadDeps) {
+  async run(deps: OperatorReadDeps, { removed }) {
     await deps.registry.caughtUp();
     const { registry } = deps;
+    if (removed) return { operators: registry.removed().map(shownRemoved) };
     const names = new Set([
       ...registry.administrators().map((one) => one.name),
       ...registry.list().map((one) => one.name),
@@ -303,7 +319,9 @@ export const removeOperator = operation({
   name: "operators.remove",
   kind: "change",
   summary: "Remove an operator, and close its connection",
-  description: "The record is the next version of the operator, disabled: it proves who removes it.",
+  description:
+    "The record is the next version of the operator, disabled: it proves who removes it. It stays on the bus, so that what it says in `released` stays released.",
+
   input: signedInput,
   output: v.object(changed),
   touches: touchesRecord,
@@ -415,13 +433,24 @@ function summaryOf({ registry, clock }: OperatorReadDeps, requested: string): v.
   };
 }
 
+/** The name of one who was removed may be that of another operator now. */
+function shownRemoved(last: SignedOperatorRecord): v.InferOutput<typeof shown> {
+  const { name: removed, publicKey: key, roles } = last;
+  return {
+    ...{ name: removed, public_key: key, roles: [...roles] },
+    ...{ state: "removed", administrator: false },
+    ...shownRecord(last),
+  };
+}
+
 function shownRecord(found: SignedOperatorRecord) {
-  const { createdAt, createdBy, expiresAt, version, key } = found;
+  const { createdAt, createdBy, expiresAt, released, version, key } = found;
   return {
     created_at: rfc3339(createdAt),
     created_by: createdBy,
     ...defined({ expires_at: expiresAt === undefined ? undefined : rfc3339(expiresAt) }),
     version,
+    ...defined({ released: released && { ...released } }),
     signed_by: key,
     record: Buffer.from(encodeOperator(found)).toString("base64"),
   };

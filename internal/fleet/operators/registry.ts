@@ -1,15 +1,21 @@
 import { type Clock, rfc3339 } from "../../base/clock.ts";
-import { describeError } from "../../base/errors.ts";
+import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { subscribe } from "../../base/subscribe.ts";
 import { type Bucket, createOrderedView } from "../../bus/storage/mod.ts";
 import type { Administrator } from "../../wire/administrators.ts";
-import { decodeOperator, isSignedOperator, type SignedOperatorRecord } from "../../wire/operator-record.ts";
+import {
+  decodeOperator,
+  isSignedOperator,
+  lastRecordKey,
+  type SignedOperatorRecord,
+} from "../../wire/operator-record.ts";
 import {
   adminRole,
   chainAbove,
   type Judgement,
   judgeOperator,
+  lastRecordOf,
   type Standing,
 } from "../../wire/operator-standing.ts";
 
@@ -31,6 +37,8 @@ export interface Registry {
   /** The stored record, whatever it is worth. */
   find(name: string): SignedOperatorRecord | undefined;
   list(): readonly SignedOperatorRecord[];
+  /** The last records of those who were removed, oldest change first; nobody has their name and key now. */
+  removed(): readonly SignedOperatorRecord[];
   administrators(): readonly Administrator[];
   /** Names of those who have the role `admin` now, sorted. */
   administratorsNow(at: number): readonly string[];
@@ -44,6 +52,11 @@ export interface Registry {
    * @returns `undefined` when it does not count; empty for an administrator of the file
    */
   chainOf(name: string, at: number): readonly SignedOperatorRecord[] | undefined;
+  /**
+   * The last record of a name and key that is disabled or removed, then that of each signer; `undefined` for one that
+   * no administrator who counts signed.
+   */
+  lastChainOf(name: string, key: string, at: number): readonly SignedOperatorRecord[] | undefined;
   /** Keys of the records that an administrator disabled. */
   disabledKeys(): readonly string[];
   /** Remembers the version of a record that this master stores. */
@@ -71,7 +84,7 @@ export function createRegistry({ bucket, administrators, floors, clock, log }: R
   const report = () => {
     for (const run of [...listeners]) run();
   };
-  const { view, standing } = createStanding({ administrators, floors, log });
+  const { view, last, standing } = createStanding({ administrators, floors, log });
   const floorOf = (name: string) => floors.of(name);
   /**
    * Only what an administrator signed raises the floor: an attacker who can only write to the bus cannot shut anyone
@@ -82,20 +95,22 @@ export function createRegistry({ bucket, administrators, floors, clock, log }: R
     if (chainAbove(standing, record, clock.now()) === undefined) return;
     floors.note(record.name, record.version);
   };
-  const records = () => view.kept().map(({ item }) => item);
+  const records = () => view.kept().flatMap(({ id, item }) => (standing.find(id) === item ? [item] : []));
+  const all = () => [...records(), ...last.kept().map(({ item }) => item)];
   let isWhole = false;
   const watch = bucket.watch((change) => {
-    view.apply(change);
+    const of = isLastRecordKey(change.key) ? last : view;
+    of.apply(change);
     if (!isWhole) return;
-    const record = view.get(change.key)?.item;
+    const record = of.get(change.key)?.item;
     if (record !== undefined) noteVersion(record);
     // Those whose signer comes after them.
-    for (const one of records()) if (one.key === record?.publicKey) noteVersion(one);
+    for (const one of all()) if (one.key === record?.publicKey) noteVersion(one);
     report();
   });
   const ready = watch.ready.then(() => {
     isWhole = true;
-    for (const record of records()) noteVersion(record);
+    for (const record of all()) noteVersion(record);
     report();
   });
   return {
@@ -104,6 +119,11 @@ export function createRegistry({ bucket, administrators, floors, clock, log }: R
     judge: (name, key, at) => judgeOperator(standing, name, key, at),
     find: standing.find,
     list: records,
+    removed: () =>
+      last
+        .kept()
+        .toSorted((one, other) => one.revision - other.revision)
+        .flatMap(({ item }) => (standing.find(item.name)?.publicKey === item.publicKey ? [] : [item])),
     administrators,
     administratorsNow(at) {
       const named = [...administrators(), ...records().filter(({ roles }) => roles.includes(adminRole))];
@@ -117,6 +137,10 @@ export function createRegistry({ bucket, administrators, floors, clock, log }: R
       if (administrators().some((one) => one.name === name)) return [];
       const record = standing.find(name);
       return record === undefined ? undefined : chainAbove(standing, record, at);
+    },
+    lastChainOf(name, key, at) {
+      const record = lastRecordOf(standing, name, key);
+      return record && chainAbove(standing, record, at);
     },
     standing,
     noteVersion,
@@ -146,24 +170,43 @@ function createStanding({ administrators, floors, log }: Omit<RegistryDeps, "buc
     names?.delete(name);
     if (names?.size === 0) byKey.delete(publicKey);
   };
+  const reading = {
+    read: (bytes: Uint8Array) => decodeOperator(bytes),
+    itemOf: (record: SignedOperatorRecord) => record,
+    onUnreadable: (name: string, thrown: unknown) =>
+      log.error("a stored operator cannot be read", { operator: name, reason: describeError(thrown) }),
+  };
   const view = createOrderedView<SignedOperatorRecord, SignedOperatorRecord>({
-    read: (bytes) => decodeOperator(bytes),
-    itemOf: (record) => record,
+    ...reading,
     placeOf: ({ name, createdAt }) => ({ id: name, createdAt: rfc3339(createdAt) }),
     onValue(record, _, before) {
       if (before !== undefined) unlink(before);
       byKey.set(record.publicKey, (byKey.get(record.publicKey) ?? new Set()).add(record.name));
     },
     onGone: (_, record) => unlink(record),
-    onUnreadable: (name, thrown) =>
-      log.error("a stored operator cannot be read", { operator: name, reason: describeError(thrown) }),
   });
+  /** The last records of those who were removed. */
+  const last = createOrderedView<SignedOperatorRecord, SignedOperatorRecord>({
+    ...reading,
+    read: (bytes, before) => readLastRecord(bytes, before),
+    placeOf: (record) => ({ id: lastRecordKey(record), createdAt: rfc3339(record.createdAt) }),
+  });
+  const removed: Standing["removed"] = (name, publicKey) =>
+    last.get(lastRecordKey({ name, publicKey }))?.item;
+  /** Under its name, too, until it is removed there: a master was ended in between, or someone put it back. */
+  const isRemoved = ({ name, publicKey, version }: SignedOperatorRecord) =>
+    removed(name, publicKey)?.version === version;
+  const find: Standing["find"] = (name) => {
+    const record = view.get(name)?.item;
+    return record === undefined || isRemoved(record) ? undefined : record;
+  };
   const standing: Standing = {
     get administrators() {
       return administrators();
     },
-    find: (name) => view.get(name)?.item,
-    holdersOf: (publicKey) => [...(byKey.get(publicKey) ?? [])].flatMap((name) => view.get(name)?.item ?? []),
+    find,
+    removed,
+    holdersOf: (publicKey) => [...(byKey.get(publicKey) ?? [])].flatMap((name) => find(name) ?? []),
     versionFloor: (name) => floors.of(name),
     isSigned(record) {
       const known = signed.get(record) ?? isSignedOperator(record);
@@ -171,8 +214,19 @@ function createStanding({ administrators, floors, log }: Omit<RegistryDeps, "buc
       return known;
     },
   };
-  return { view, standing };
+  return { view, last, standing };
 }
+
+/** @throws SvcError `bad_request` for a record that is not the last one of an operator */
+function readLastRecord(bytes: Uint8Array, before: SignedOperatorRecord | undefined): SignedOperatorRecord {
+  const record = decodeOperator(bytes);
+  if (record.disabled !== true) throw new SvcError("bad_request", "the operator is not disabled");
+  if (record.version >= (before?.version ?? 0)) return record;
+  throw new SvcError("bad_request", `version ${before?.version} was there: someone put an old one back`);
+}
+
+/** Names of operators have no upper-case letters. */
+const isLastRecordKey = (key: string): boolean => key.startsWith("U");
 
 /** An operator with the key that is registered now; `undefined` for one who does not count. */
 function operatorNow(standing: Standing, name: string, at: number) {

@@ -1,7 +1,7 @@
 import { createBoundedMap } from "../../base/bounded-map.ts";
 import { SvcError } from "../../base/errors.ts";
 import { sha256Hex } from "../../base/sha256.ts";
-import { chainAbove } from "../../wire/operator-standing.ts";
+import { releasedUpTo } from "../../wire/operator-record.ts";
 import { isSignedRelease, openRelease, type SignedRelease } from "../../wire/release.ts";
 import type { Registry } from "../operators/mod.ts";
 
@@ -11,7 +11,7 @@ const maxAccepted = 4_096;
 export interface ReleaseJudgeDeps {
   /** Public key of the account of the peels. */
   fleet: string;
-  registry: Pick<Registry, "judge" | "standing">;
+  registry: Pick<Registry, "judge" | "lastChainOf">;
   /** Whether operators with these roles may release. */
   mayRelease(roles: readonly string[]): boolean;
   clock: { now(): number };
@@ -54,7 +54,7 @@ export function createReleaseJudge({ fleet, registry, mayRelease, clock }: Relea
     if (accepted.get(digest) === true) {
       const { operator, environment, version } = release;
       if (stayedReleased(registry, release, at) !== false) return undefined;
-      return `${operator} is disabled, and release ${version} of ${environment} did not stay released`;
+      return `${operator} is disabled or removed, and release ${version} of ${environment} did not stay released`;
     }
     const reason = requested(release, at);
     if (reason === undefined) accepted.set(digest, true);
@@ -76,18 +76,15 @@ export function createReleaseJudge({ fleet, registry, mayRelease, clock }: Relea
 }
 
 /**
- * What an administrator who disabled the signer says about a release.
+ * What an administrator who disabled or removed the signer says about a release.
  *
- * @returns `undefined` when the signer is not disabled
+ * @returns `undefined` when no administrator did: what nobody signed undoes nothing
  */
 function stayedReleased(
-  { standing }: Pick<Registry, "standing">,
+  { lastChainOf }: Pick<Registry, "lastChainOf">,
   { operator, key, environment, version }: SignedRelease,
   at: number,
 ): boolean | undefined {
-  const record = standing.find(operator);
-  if (record?.disabled !== true || record.publicKey !== key) return undefined;
-  // What no administrator signed undoes nothing.
-  if (!standing.isSigned(record) || chainAbove(standing, record, at) === undefined) return undefined;
-  return (record.released?.[environment] ?? 0) >= version;
+  const last = lastChainOf(operator, key, at)?.[0];
+  return last && releasedUpTo(last, environment) >= version;
 }

@@ -3,7 +3,12 @@ import { memoryBucket } from "../../../test/harness/bucket.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { systemClock } from "../../base/clock.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
-import { encodeOperator, type OperatorRecord, signOperator } from "../../wire/operator-record.ts";
+import {
+  encodeOperator,
+  lastRecordKey,
+  type OperatorRecord,
+  signOperator,
+} from "../../wire/operator-record.ts";
 import { openRelease, type Release, signRelease } from "../../wire/release.ts";
 import { createRegistry } from "../operators/mod.ts";
 import { createReleaseJudge } from "./judge.ts";
@@ -78,7 +83,13 @@ async function setUp(operators: readonly OperatorRecord[] = [recordOf("anna", an
     };
   };
   const time = { now: at };
-  return { bucket, sign, master, time };
+  /** Removes the operator anna with this key. */
+  const remove = async (more: Partial<OperatorRecord>, key = anna) => {
+    const last = recordOf("anna", key, { disabled: true, ...more });
+    await registered.put(lastRecordKey(last), encodeOperator(signOperator(last, root)));
+    await registered.remove("anna", (await registered.get("anna"))?.revision ?? 0);
+  };
+  return { bucket, sign, remove, master, time };
 }
 
 test("releases follow one another, and each master knows the newest and the one before", async () => {
@@ -186,6 +197,43 @@ test("a release stays when its signer ends, and goes when the signer is disabled
   const [without, withLog] = [master(), master([byAnna(2)])];
   await Promise.all([without.releases.ready, withLog.releases.ready]);
   expect([without.newest(), withLog.newest()]).toEqual([undefined, 2]);
+});
+
+test("what a removed operator released stays, for masters without a log too, and nothing new counts", async () => {
+  const { master, sign, remove } = await setUp();
+  const one = master();
+  for (const version of [1, 2]) await one.release(byAnna(version));
+  await remove({ version: 2, released: { base: 2 } });
+  const isAsReleased = async () => {
+    const late = master();
+    await late.releases.ready;
+    for (const { newest, release, log } of [one, late]) {
+      expect(newest()).toBe(2);
+      await expect(release(byAnna(3))).rejects.toMatchObject({ kind: "forbidden" });
+      expect(log.records.filter(({ event }) => event === "a stored release is ignored")).toEqual([]);
+    }
+  };
+  await isAsReleased();
+  // Another operator takes the name, and is removed too: what each released is apart.
+  await sign(recordOf("anna", bert, { version: 3 }));
+  await isAsReleased();
+  await one.release(releaseBy(bert, "anna", 3));
+  await remove({ version: 4, released: { base: 3 } }, bert);
+  const late = master();
+  await late.releases.ready;
+  expect([one.newest(), late.newest(), late.releases.before("base")?.release.version]).toEqual([3, 3, 2]);
+  for (const key of [anna, bert])
+    await expect(late.release(releaseBy(key, "anna", 4))).rejects.toMatchObject({ kind: "forbidden" });
+});
+
+test("a removed operator without releases that stay has released nothing", async () => {
+  const { master, remove } = await setUp();
+  const one = master();
+  await one.release(byAnna(1));
+  await remove({ version: 2 });
+  const late = master();
+  await late.releases.ready;
+  expect([one.newest(), late.newest()]).toEqual([undefined, undefined]);
 });
 
 test("the next version exceeds what peels took, on every master", async () => {

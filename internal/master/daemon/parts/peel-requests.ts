@@ -7,6 +7,7 @@ import { startDocument } from "../../keys/mod.ts";
 import { hintSites } from "../hint-sites.ts";
 import { notifyPeels } from "../notify-peels.ts";
 import type { MasterDeps } from "../options.ts";
+import { onChangedRecords } from "../released-files.ts";
 import { maintainWitnesses } from "../witnesses.ts";
 import type { Audited } from "./audit.ts";
 import type { Automation } from "./automation.ts";
@@ -68,6 +69,7 @@ export const peelRequests = {
       const releasing = notifyPeels({ bus, connected: insisting, clock });
       stack.defer(() => releasing.stop());
       stack.defer(decisions.releases.releases.onChange(releasing.report));
+      stack.defer(onChangedRecords(operators.registry, need.jobs.released, releasing.report));
       const document = startDocument({
         ...{ certificates: need.certificate.certificates, urls: config.bus_advertise_urls },
         ...{ keyring, recoveryKeys, sites: sites.sites, secrets: storage.secrets, clock, log },

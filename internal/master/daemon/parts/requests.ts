@@ -2,7 +2,6 @@ import type { Registry } from "../../../fleet/operators/mod.ts";
 import { createNonces, createRequestJudge } from "../../../fleet/requests/mod.ts";
 import type { OffersOf } from "../../../program/health/mod.ts";
 import { encodeOperator } from "../../../wire/operator-record.ts";
-import { chainAbove } from "../../../wire/operator-standing.ts";
 import type { MasterDeps } from "../options.ts";
 import type { Operators } from "./operators.ts";
 import type { Opened } from "./storage.ts";
@@ -41,13 +40,13 @@ export const requests = {
           given?.recordsOf?.(operator, now) ?? (registry.chainOf(operator, now) ?? []).map(encodeOperator)
         );
       },
-      /** The same of one who released files, also of one who was disabled since. */
-      recordsOfSigner(operator: string): readonly Uint8Array[] {
-        const record = registry.find(operator);
-        if (record === undefined) return [];
-        return (chainAbove(registry.standing, record, clock.now()) ?? [record]).map(encodeOperator);
+      /** The same of one who released files, also of one who was disabled or removed since. */
+      recordsOfSigner({ operator, key }: { operator: string; key: string }): readonly Uint8Array[] {
+        const now = clock.now();
+        const chain = registry.lastChainOf(operator, key, now) ?? registry.chainOf(operator, now) ?? [];
+        return chain.map(encodeOperator);
       },
-      /** The records of those who are disabled, and what proves each. */
+      /** The records of those who are disabled or removed, and what proves each. */
       disabledRecords: () => disabledRecords(registry, clock.now()),
       stop() {
         signedReads.judge = undefined;
@@ -60,11 +59,13 @@ export const requests = {
 const maxDisabled = 48;
 
 function disabledRecords(
-  { list, standing }: Pick<Registry, "list" | "standing">,
+  { list, removed, lastChainOf }: Pick<Registry, "list" | "removed" | "lastChainOf">,
   at: number,
 ): readonly Uint8Array[] {
   const disabled = list().filter((record) => record.disabled === true);
-  const proven = disabled.flatMap((record) => chainAbove(standing, record, at) ?? []);
+  // Those that were removed last come first: peels may not have seen them yet.
+  const ended = [...disabled, ...removed().toReversed()];
+  const proven = ended.flatMap(({ name, publicKey }) => lastChainOf(name, publicKey, at) ?? []);
   return [...new Set(proven)].slice(0, maxDisabled).map(encodeOperator);
 }
 
