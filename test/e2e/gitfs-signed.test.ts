@@ -47,7 +47,12 @@ async function baseWith(options: string): Promise<string | undefined> {
     },
   );
   try {
-    const options = { inForce: () => undefined, report: () => {}, othersMs: 60_000 };
+    const options = {
+      inForce: () => undefined,
+      released: () => undefined,
+      report: () => {},
+      othersMs: 60_000,
+    };
     return (await mirror.sync(options)).environments.get("base")?.commit;
   } finally {
     await mirror.stop();

@@ -32,6 +32,9 @@ export const releaseCommand = command({
     rollback: flag("Release again what was released before the newest release"),
     yes: flag("Release without a question"),
     "accept-sources": flag("Accept the fleet and the repositories that a master names, where they are new"),
+    unpublished: flag(
+      "Release files that masters do not publish, such as a commit that no listed key signed: they come into force as soon as masters read them",
+    ),
     "on-the-word-of-a-master": flag("Release what a master publishes, without a checkout to compare it with"),
   },
   async run({ environment, tree, commit, ...args }, cli) {
@@ -51,7 +54,7 @@ export const releaseCommand = command({
       const standing = await readStanding(bus, environment, commit);
       const proposal = own ?? (isRollback ? releasedBefore(standing) : publishedFiles(standing));
       await acceptSources(standing, kept, args["accept-sources"] === true, cli);
-      if (!isRollback) assertPublished(standing, proposal);
+      if (!isRollback && args.unpublished !== true) assertPublished(standing, proposal);
       cli.say(notCovered);
       for (const line of await proposal.describe(standing, kept)) cli.say(visible(line));
       const { found } = standing;
@@ -127,7 +130,7 @@ function assertPublished({ found }: Standing, { snapshot, from }: Proposal): voi
   const what = there === undefined ? "nothing" : `${shortSnapshot(there)}, commit ${found.content?.commit}`;
   throw new SvcError(
     "conflict",
-    `${from} has the files ${shortSnapshot(snapshot)}, and masters publish ${what}: push or pull, wait for the next sync, and run this again`,
+    `${from} has the files ${shortSnapshot(snapshot)}, and masters publish ${what}: push or pull, wait for the next sync, and run this again; for a commit that masters do not use because of its signature, add --unpublished`,
   );
 }
 

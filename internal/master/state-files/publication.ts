@@ -2,7 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Tenure } from "../../bus/lease/mod.ts";
 import type { BlobStore } from "../../bus/storage/mod.ts";
-import type { GitSync } from "../../tree/git/mod.ts";
+import type { GitSync, Released } from "../../tree/git/mod.ts";
 import {
   type CatalogView,
   createComposer,
@@ -15,6 +15,7 @@ import { bringIntoForce } from "./bring-into-force.ts";
 import { decide, type Refusal, runStages, type Stage } from "./decide.ts";
 import { createHeldSnapshots, type NamedSnapshots } from "./held-snapshots.ts";
 import { readDirectory } from "./read-directory.ts";
+import { createReleasedRefs, type RefReleases } from "./released-refs.ts";
 
 const collectMs = 10 * 60_000;
 /** Until an environment is tried again that could not be stored. */
@@ -31,6 +32,8 @@ export interface PublicationOptions {
   startGit?(hooks: GitHooks): GitSync;
   /** What candidates pass before they come into force. */
   stages?: readonly Stage[];
+  /** What lets refs move whose commits need signatures; absent when there are none. */
+  refReleases?: RefReleases | undefined;
   /** What requests need that have not ended. */
   named: NamedSnapshots;
   /** `gitfs.max_environments` */
@@ -49,6 +52,8 @@ export interface GitHooks {
   onChange(): void;
   /** The commit of a ref of a remote that is in force for an environment. */
   inForce(remote: string, environment: string, ref: string): string | undefined;
+  /** The newest release of an environment, as far as refs of a remote need it. */
+  released(remote: string, environment: string): Released | undefined;
 }
 
 /** One publication after the other, from what the sources give to what is in force. */
@@ -83,6 +88,11 @@ export function createPublication(options: PublicationOptions, notice: () => voi
     const { commits = [] } = publisher?.originOf(environment) ?? {};
     return commits.find((origin) => origin.remote === remote && origin.ref === ref)?.commit;
   };
+  let own: Layer | undefined;
+  const layers = (): Layer[] => [...(own === undefined ? [] : [own]), ...(git?.states() ?? [])];
+  const released =
+    options.refReleases === undefined ? () => undefined : createReleasedRefs(options.refReleases, layers);
+  const forgetReleases = options.refReleases?.onChange(() => void git?.syncNow());
   const forgetHead = () => {
     isHeadKnown = false;
   };
@@ -92,10 +102,10 @@ export function createPublication(options: PublicationOptions, notice: () => voi
     forgetHead,
     async publish() {
       const holder = await takeOver();
+      own = await directory();
       // Only now: which commits count depends on those in force.
-      git ??= options.startGit?.({ onChange: notice, inForce });
-      const layers: Layer[] = [await directory(), ...(git?.states() ?? [])];
-      const composed = compose(layers, holder);
+      git ??= options.startGit?.({ onChange: notice, inForce, released });
+      const composed = compose(layers(), holder);
       const refused = await runStages(options.stages ?? [], composed.environments);
       const published = holder.environments();
       const decision = decide(composed, { published, refusals: refused, max: options.maxEnvironments });
@@ -110,7 +120,10 @@ export function createPublication(options: PublicationOptions, notice: () => voi
       }
       return refusals.length > 0 ? retryRefusedMs : collectMs;
     },
-    stop: async () => git?.stop(),
+    async stop() {
+      forgetReleases?.();
+      await git?.stop();
+    },
   };
 }
 

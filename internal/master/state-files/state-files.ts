@@ -30,6 +30,7 @@ import type { NamedSnapshots } from "./held-snapshots.ts";
 import { type FilesInForce, readInForce } from "./in-force.ts";
 import type { GitHooks } from "./publication.ts";
 import { publishStates } from "./publish-states.ts";
+import type { RefReleases } from "./released-refs.ts";
 import { createFilesStatus } from "./status.ts";
 
 /** Bytes of state files that a master keeps in memory for requests of peels. */
@@ -85,6 +86,8 @@ export interface MasterStateFilesOptions {
   stage: Stage;
   /** What another master says of its check `states`, while it is not well. */
   statesOf(master: string): Promise<string | undefined>;
+  /** What lets refs move whose commits need signatures. */
+  refReleases: RefReleases;
   /** What requests need that have not ended, of all masters. */
   named: NamedSnapshots;
   /** Where copies of repositories are kept. */
@@ -112,6 +115,7 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
   });
   const hints = createHints(options);
   const publishing = new Set<Promise<void>>();
+  const needsSignatures = options.git.remotes.some(({ signers }) => signers !== undefined);
   const status = createFilesStatus(() => lease);
   const lease = contend({
     bucket: options.leases,
@@ -134,6 +138,7 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
         onKeyChange: options.keyring.onChange,
         recall: catalog.recall,
         stages: [options.stage],
+        refReleases: needsSignatures ? options.refReleases : undefined,
         named: options.named,
         maxEnvironments: options.git.maxEnvironments,
         onRefusals: status.refuses,

@@ -55,7 +55,10 @@ function mirrorOf(of: Partial<Remote> = {}, bounds: Partial<MirrorOptions> = {})
   );
   open.push(mirror);
   return (options: Partial<SyncOptions> = {}) =>
-    mirror.sync({ inForce: () => undefined, report: () => {}, othersMs: 60_000, ...options });
+    mirror.sync({
+      ...{ inForce: () => undefined, released: () => undefined, report: () => {}, othersMs: 60_000 },
+      ...options,
+    });
 }
 
 const reasonsOf = ({ problems }: MirrorState) =>

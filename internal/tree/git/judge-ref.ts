@@ -6,19 +6,28 @@ import { readTree, type Tree } from "./read-tree.ts";
 import { type ChosenRef, isTag } from "./refs.ts";
 import { type CommitObject, parseCommit } from "./signed/commit.ts";
 import { firstDepth, judgeMoved } from "./signed/judge.ts";
+import { isNewer, noteAdopted, type Released } from "./signed/released.ts";
 import { isSigned, type Signers } from "./signed/signers.ts";
 
 interface Found extends Tree {
   commit: string;
 }
 
+/** What a ref may move from, and with what. */
+export interface Standing {
+  /** The commit of the ref that is in force. */
+  inForce: string | undefined;
+  /** The newest release of its environment. */
+  released: Released | undefined;
+}
+
 /**
  * Returns the content of a ref, which is fetched and judged when it changed.
  *
- * @param inForce the commit of it that is in force
  * @throws SvcError why it is not used
  */
-export async function adopt(local: Local, ref: ChosenRef, inForce: string | undefined): Promise<Found> {
+export async function adopt(local: Local, ref: ChosenRef, standing: Standing): Promise<Found> {
+  const { inForce, released } = standing;
   const { kept, accepted, refused, remote, signers } = local;
   const last = kept.refs.get(ref.name);
   const isJudged =
@@ -32,14 +41,15 @@ export async function adopt(local: Local, ref: ChosenRef, inForce: string | unde
       refused.delete(ref.name);
       return { ...tree, commit: last.commit };
     }
-    assertNotRefused(local, ref);
-    const found = (await shared(local, ref)) ?? (await fetchAndJudge(local, ref, inForce));
+    assertNotRefused(local, ref, released);
+    const found = (await shared(local, ref)) ?? (await fetchAndJudge(local, ref, standing));
     kept.refs.set(ref.name, { object: found.object, commit: found.commit });
+    noteAdopted(kept, ref.name, found.commit, released);
     accepted.set(ref.name, signers?.digest);
     refused.delete(ref.name);
     return found;
   } catch (thrown) {
-    noteRefusal(local, ref, thrown);
+    noteRefusal(local, ref, { error: thrown, released });
     throw thrown;
   }
 }
@@ -80,16 +90,16 @@ async function shared(
 async function fetchAndJudge(
   local: Local,
   ref: ChosenRef,
-  inForce: string | undefined,
+  standing: Standing,
 ): Promise<Found & { object: string }> {
   const { remote, signers, kept } = local;
   if (signers?.problem !== undefined)
     throw new SvcError("forbidden", `nothing new counts: ${signers.problem}`);
-  const depth = remote.signers === undefined ? 1 : firstDepth(inForce);
+  const depth = remote.signers === undefined ? 1 : firstDepth(standing.inForce);
   const fetched = await fetchRef(local, { ref: ref.name, depth, kept: kept.refs.get(ref.name)?.object });
   try {
     const commit =
-      signers === undefined ? fetched.commit : await judge(local, { ref, fetched, signers, inForce });
+      signers === undefined ? fetched.commit : await judge(local, { ref, fetched, signers }, standing);
     return { ...(await readCommit(local, commit)), commit, object: fetched.object };
   } catch (thrown) {
     await fetched.undo();
@@ -99,7 +109,8 @@ async function fetchAndJudge(
 
 function judge(
   local: Local,
-  { ref, fetched, signers, inForce }: Judged & { inForce: string | undefined },
+  { ref, fetched, signers }: Judged,
+  { inForce, released }: Standing,
 ): Promise<string> {
   const { git, contents, repository, sshProgram, kept, clock } = local;
   const known = new Map<string, CommitObject>();
@@ -120,6 +131,10 @@ function judge(
     },
     isSigned: (kind, object) =>
       isSigned(git, { repository, signers, program: sshProgram }, { kind, object, at }),
+    async isReleased(commit) {
+      if (released === undefined || !isNewer(kept, released, { ref: ref.name, inForce })) return false;
+      return released.has((await readCommit(local, commit)).files);
+    },
     deepen: fetched.deepen,
   });
 }
@@ -134,15 +149,24 @@ function commitIn(object: Awaited<ReturnType<CatFile["find"]>>): CommitObject | 
   return object?.type === "commit" ? parseCommit(object.id, object.data) : undefined;
 }
 
-/** What was refused for good is not fetched again until the ref, or who may sign, changes. */
-function assertNotRefused({ refused, signers }: Local, { name, object }: ChosenRef): void {
+/** What was refused for good is not fetched again until the ref, who may sign, or what is released changes. */
+function assertNotRefused(
+  { refused, signers }: Local,
+  { name, object }: ChosenRef,
+  released: Released | undefined,
+): void {
   const before = refused.get(name);
-  if (before === undefined || before.object !== object || before.signers !== signers?.digest) return;
+  if (before === undefined || before.object !== object) return;
+  if (before.signers !== signers?.digest || before.released !== released) return;
   const { error } = before;
   if (error instanceof SvcError && (error.kind === "too_large" || error.kind === "forbidden")) throw error;
 }
 
-function noteRefusal({ refused, signers }: Local, { name, object }: ChosenRef, error: unknown): void {
+function noteRefusal(
+  { refused, signers }: Local,
+  { name, object }: ChosenRef,
+  { error, released }: { error: unknown; released: Released | undefined },
+): void {
   const times = (refused.get(name)?.times ?? 0) + 1;
-  refused.set(name, { object, signers: signers?.digest, error, times });
+  refused.set(name, { object, signers: signers?.digest, released, error, times });
 }

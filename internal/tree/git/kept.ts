@@ -17,6 +17,8 @@ export interface Kept {
   refs: Map<string, KeptRef>;
   /** When a sync saw an object first, milliseconds since the Unix epoch. */
   seen: Map<string, number>;
+  /** The version of the newest release when a commit of a ref came into force, by `<ref> <commit>`. */
+  released: Map<string, number>;
 }
 
 const id = v.pipe(v.string(), v.regex(/^[0-9a-f]{40,64}$/));
@@ -24,6 +26,7 @@ const stored = v.object({
   v: v.literal(1),
   refs: v.record(v.string(), v.object({ object: id, commit: id })),
   seen: v.record(id, v.pipe(v.number(), v.integer())),
+  released: v.optional(v.record(v.string(), v.pipe(v.number(), v.integer())), {}),
 });
 
 const fileName = "svc-kept.json";
@@ -31,13 +34,22 @@ const fileName = "svc-kept.json";
 /** Nothing when the file is missing or damaged: everything is then fetched again. */
 export function readKept(repository: string): Kept {
   const parsed = v.safeParse(stored, jsonOf(readTextIfPresent(join(repository, fileName)) ?? ""));
-  if (!parsed.success) return { refs: new Map(), seen: new Map() };
-  const { refs, seen } = parsed.output;
-  return { refs: new Map(Object.entries(refs)), seen: new Map(Object.entries(seen)) };
+  if (!parsed.success) return { refs: new Map(), seen: new Map(), released: new Map() };
+  const { refs, seen, released } = parsed.output;
+  return {
+    refs: new Map(Object.entries(refs)),
+    seen: new Map(Object.entries(seen)),
+    released: new Map(Object.entries(released)),
+  };
 }
 
-export function writeKept(repository: string, { refs, seen }: Kept): void {
-  const value = { v: 1, refs: Object.fromEntries(refs), seen: Object.fromEntries(seen) };
+export function writeKept(repository: string, { refs, seen, released }: Kept): void {
+  const value = {
+    v: 1,
+    refs: Object.fromEntries(refs),
+    seen: Object.fromEntries(seen),
+    released: Object.fromEntries(released),
+  };
   writeFileAtomic(join(repository, fileName), `${JSON.stringify(value)}\n`, secretMode);
 }
 

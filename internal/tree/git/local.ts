@@ -4,6 +4,7 @@ import type { Git } from "./git.ts";
 import type { Kept } from "./kept.ts";
 import type { Hashes, Tree } from "./read-tree.ts";
 import type { RefChoice } from "./refs.ts";
+import type { Released } from "./signed/released.ts";
 import type { Signers } from "./signed/signers.ts";
 
 /** A repository as it is configured. */
@@ -48,6 +49,7 @@ export interface Local extends MirrorOptions {
 interface Refused {
   object: string;
   signers: string | undefined;
+  released: Released | undefined;
   error: unknown;
   /** How often in succession the ref was refused. */
   times: number;

@@ -62,7 +62,7 @@ function mirrorOf(of: Partial<Remote> = {}, bounds: { maxBytes?: number; maxEnvi
     },
   );
   open.push(mirror);
-  const none = { inForce: () => undefined };
+  const none = { inForce: () => undefined, released: () => undefined };
   return {
     ...mirror,
     sync: (options: Partial<SyncOptions> = {}) =>

@@ -11,6 +11,7 @@ import { adopt, readCommit, refuseAgain } from "./judge-ref.ts";
 import { readKept, slotOf, writeKept } from "./kept.ts";
 import type { Local, MirrorOptions, Remote } from "./local.ts";
 import { baseRefOf, branchesIn, type ChosenRef, chooseRefs, parseRefs, type Ref } from "./refs.ts";
+import { noteReleases, type Released } from "./signed/released.ts";
 import { readSigners } from "./signed/signers.ts";
 
 /** Memory for the names of the refs of a remote. */
@@ -46,6 +47,8 @@ export interface MirrorState {
 export interface SyncOptions {
   /** The commit of a ref that is in force for an environment. */
   inForce(environment: string, ref: string): string | undefined;
+  /** The newest release of an environment, which lets a ref whose commits need signatures move without. */
+  released(environment: string): Released | undefined;
   /** Called with what is known so far: `base` must not wait for other refs. */
   report(state: MirrorState): void;
   /** Refs other than `base` are not fetched any more when a sync has taken this long. */
@@ -127,6 +130,14 @@ async function syncRefs(local: Local, listed: readonly Ref[], options: SyncOptio
     round.problems.push({ ref: name, environment, reason, isKept: false });
   }
   noteFirstSight(local, chosen);
+  const standingOf = ({ environment, name }: ChosenRef) => ({
+    inForce: inForce(environment, name),
+    released: remote.signers === undefined ? undefined : options.released(environment),
+  });
+  noteReleases(
+    local.kept,
+    chosen.map((ref) => ({ ref: ref.name, ...standingOf(ref) })),
+  );
   const base = baseRefOf(remote);
   const isBaseThere = listed.some(({ name }) => name === base);
   await forget(local, new Set([...chosen.map(({ name }) => name), ...(isBaseThere ? [] : [base])]));
@@ -135,12 +146,12 @@ async function syncRefs(local: Local, listed: readonly Ref[], options: SyncOptio
   let reported = begun;
   for (const ref of inOrder(local, chosen)) {
     const isLate = ref.environment !== "base" && clock.monotonic() - begun > othersMs;
-    const used = inForce(ref.environment, ref.name);
+    const standing = standingOf(ref);
     try {
-      const found = isLate ? await refuseAgain(local, ref, lateReason) : await adopt(local, ref, used);
+      const found = isLate ? await refuseAgain(local, ref, lateReason) : await adopt(local, ref, standing);
       round.give(ref, found);
     } catch (thrown) {
-      await round.hold(local, { ref, reason: describeError(thrown), inForce: used });
+      await round.hold(local, { ref, reason: describeError(thrown), inForce: standing.inForce });
     }
     const now = clock.monotonic();
     if (ref.environment !== "base" && now - reported < reportEveryMs) continue;

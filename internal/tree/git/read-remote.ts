@@ -1,7 +1,9 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import { shareRuns } from "../../base/share-runs.ts";
 import type { GitEnvironment, Mirror, MirrorState, RefProblem, SyncOptions } from "./mirror.ts";
+import type { Released } from "./signed/released.ts";
 
 /** A remote counts as stale after this many intervals (specification, "Master checks"). */
 const staleIntervals = 3;
@@ -25,6 +27,7 @@ export interface RemoteState {
 
 /** A remote that is read again and again; what cannot be read keeps its previous content. */
 export interface ReadRemote {
+  /** Reads it once more; requests at the same time share a run that began after them. */
   sync(): Promise<void>;
   state(): RemoteState;
   /** Why it counts as stale; `undefined` when it was read in time. */
@@ -36,6 +39,7 @@ export interface ReadRemote {
 interface Deps {
   intervalMs: number;
   inForce(remote: string, environment: string, ref: string): string | undefined;
+  released(remote: string, environment: string): Released | undefined;
   onChange(): void;
   clock: Clock;
   log: Log;
@@ -63,6 +67,7 @@ export function openRemote(mirror: Mirror, deps: Deps): ReadRemote {
     for (const warning of lines.slice(0, shownWarnings)) log.warn("gitfs", { remote, warning });
   };
   const inForce: SyncOptions["inForce"] = (environment, ref) => deps.inForce(remote, environment, ref);
+  const released: SyncOptions["released"] = (environment) => deps.released(remote, environment);
   // The last content stays until a ref is read again.
   const report = (next: MirrorState) =>
     take(state.confirmed === true ? merged({ state, problems }, next) : next);
@@ -74,20 +79,22 @@ export function openRemote(mirror: Mirror, deps: Deps): ReadRemote {
       log.warn("mirror of a git repository not read", { reason: describeError(thrown) });
     }
   };
+  const sync = async () => {
+    try {
+      const options = { inForce, released, report, othersMs: Math.max(intervalMs, othersMs) };
+      const found = await mirror.sync(options);
+      readAt = clock.monotonic();
+      take(found);
+      warn(found);
+    } catch (thrown) {
+      if (deps.signal.aborted) return;
+      reason = describeError(thrown);
+      log.warn("git repository not read; the previous content stays in force", { remote, reason });
+      await load();
+    }
+  };
   return {
-    async sync() {
-      try {
-        const found = await mirror.sync({ inForce, report, othersMs: Math.max(intervalMs, othersMs) });
-        readAt = clock.monotonic();
-        take(found);
-        warn(found);
-      } catch (thrown) {
-        if (deps.signal.aborted) return;
-        reason = describeError(thrown);
-        log.warn("git repository not read; the previous content stays in force", { remote, reason });
-        await load();
-      }
-    },
+    sync: shareRuns(sync),
     state: () => state,
     stale() {
       if (readAt === undefined) return `no successful sync of ${remote} yet: ${reason}`;

@@ -37,6 +37,7 @@ function start(...mirrors: Mirror[]) {
     mirrors,
     intervalMs,
     inForce: () => undefined,
+    released: () => undefined,
     onChange: () => changes++,
     clock,
     jitter: () => 0.5,
@@ -84,6 +85,25 @@ test("a failing remote keeps its content, and is reported after three intervals"
   two.now = () => stateOf({ a: "back" });
   await sync.syncNow();
   expect(sync.problem()).toBeUndefined();
+});
+
+test("a remote that hangs keeps no other one from being read at each interval", async () => {
+  const [hanging, other] = [mirrorOf("hanging"), mirrorOf("other")];
+  const forever = Promise.withResolvers<never>();
+  hanging.sync = () => forever.promise;
+  let reads = 0;
+  other.sync = async () => stateOf({ a: `${++reads}` });
+  const { clock, sync } = start(hanging, other);
+  for (let round = 1; round <= 3; round++) {
+    // Of the one that does not hang: until its next interval.
+    await clock.asleep();
+    expect(reads).toBe(round);
+    clock.advance(intervalMs);
+  }
+  await clock.asleep();
+  expect(sync.states()[1]?.environments.get("base")?.files.get("a")?.size).toBe(1);
+  expect(sync.problem()).toContain("no successful sync of hanging yet");
+  forever.reject(new Error("stopped"));
 });
 
 test("a remote that was never read has the state of the local mirror, unconfirmed", async () => {

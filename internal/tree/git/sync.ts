@@ -3,6 +3,7 @@ import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { Mirror } from "./mirror.ts";
 import { openRemote, type ReadRemote, type RemoteState } from "./read-remote.ts";
+import type { Released } from "./signed/released.ts";
 
 /** Refs that a message names. */
 const shownProblems = 3;
@@ -27,6 +28,8 @@ export interface GitSyncOptions {
   intervalMs: number;
   /** The commit of a ref of a remote that is in force for an environment. */
   inForce(remote: string, environment: string, ref: string): string | undefined;
+  /** The newest release of an environment, as far as refs of this remote need it. */
+  released(remote: string, environment: string): Released | undefined;
   /** Called when the content of a remote changed. */
   onChange(): void;
   clock: Clock;
@@ -36,31 +39,28 @@ export interface GitSyncOptions {
   signal: AbortSignal;
 }
 
-/** Reads all remotes immediately and then at each interval; a failing remote keeps its previous content. */
+/**
+ * Reads all remotes immediately and then at each interval; a failing remote keeps its previous content. Each has an
+ * interval of its own, because one that hangs would keep the others from being read.
+ */
 export function startGitSync(options: GitSyncOptions): GitSync {
   const { mirrors, intervalMs, clock, jitter, log } = options;
   const stopping = new AbortController();
   const signal = AbortSignal.any([options.signal, stopping.signal]);
   const remotes = mirrors.map((mirror) => openRemote(mirror, { ...options, signal }));
   let running = true;
-  let round: Promise<void> = Promise.resolve();
-  const syncNow = () => {
-    round = round.then(async () => {
-      await Promise.all(remotes.map((remote) => remote.sync()));
-    });
-    return round;
-  };
-  const loop = async () => {
+  const loop = async (remote: ReadRemote) => {
     for (;;) {
-      await syncNow();
+      await remote.sync();
       // Spread the requests of masters that start at the same time.
       await sleep(clock, Math.round(intervalMs * (0.95 + jitter() / 10)), signal);
     }
   };
-  const looping = loop().catch((thrown) => {
+  const ended = (thrown: unknown) => {
     running = false;
     if (!signal.aborted) log.error("gitfs ended", { reason: describeError(thrown) });
-  });
+  };
+  const looping = Promise.all(remotes.map((remote) => loop(remote).catch(ended)));
   return {
     states: () => remotes.map((remote) => remote.state()),
     problem: () => problemOf(remotes),
@@ -68,7 +68,9 @@ export function startGitSync(options: GitSyncOptions): GitSync {
     get running() {
       return running;
     },
-    syncNow,
+    async syncNow() {
+      await Promise.all(remotes.map((remote) => remote.sync()));
+    },
     async stop() {
       stopping.abort(new Error("gitfs was stopped"));
       await looping;

@@ -127,10 +127,15 @@ function stateFilesOptions(
 ): Omit<Parameters<typeof startStateFiles>[0], "stage" | "named"> {
   const { config, env, keyring, name, clock, jitter, log, signal } = base;
   const { budgets, lines } = peelDoor;
+  const { releases } = decisions.releases;
   return {
     ...{ bus: connection.bus, peelDoor: peelDoor.requests, leases: decisions.storage.leases, keyring },
     ...{ members: members.directory.members, binaries, budgets, lines },
     statesDir: config.states_dir,
+    refReleases: {
+      newest: (environment) => releases.newest(environment)?.release,
+      onChange: releases.onChange,
+    },
     onSettings: knowledge.settings.onFiles,
     git: {
       remotes: config["gitfs.remotes"].map((remote) => ({

@@ -20,6 +20,7 @@ function chain(length: number, held = length) {
       return { id, tree: id, parents, hasSignature: true } satisfies CommitObject;
     },
     isSigned: async () => true,
+    isReleased: async () => false,
     async deepen(depth) {
       deepened.push(depth);
       from = Math.max(0, length - depth);
@@ -54,6 +55,7 @@ test("what is already in force is not judged again", async () => {
   const evidence: Evidence = {
     commit: () => Promise.reject(new Error("read")),
     isSigned: () => Promise.reject(new Error("verified")),
+    isReleased: () => Promise.reject(new Error("compared")),
     deepen: () => Promise.reject(new Error("fetched")),
   };
   expect(await judgeMoved(moved(7, 7), evidence)).toBe(idOf(7));

@@ -11,6 +11,8 @@ export interface Evidence {
   commit(id: string): Promise<CommitObject | undefined>;
   /** Whether an object has a good signature of a listed key. @throws SvcError `unavailable` */
   isSigned(kind: "commit" | "tag", id: string): Promise<boolean>;
+  /** Whether an operator released the files of a commit. @throws SvcError `too_large`, `unavailable` */
+  isReleased(commit: string): Promise<boolean>;
   /** Fetches more of the history. */
   deepen(depth: number): Promise<void>;
 }
@@ -40,31 +42,44 @@ export function firstDepth(inForce: string | undefined): number {
  * @throws SvcError `forbidden` with the reason, `unavailable`
  */
 export async function judgeMoved(moved: Moved, evidence: Evidence): Promise<string> {
-  const { commit, inForce, isTag, name } = moved;
+  const { commit, inForce } = moved;
   if (commit === inForce) return commit;
-  if (isTag && inForce !== undefined) {
-    throw new SvcError(
-      "forbidden",
-      `the tag was moved from ${short(inForce)} to ${short(commit)}: tags do not move`,
-    );
-  }
-  const counts = isTag ? await signedTag(moved, evidence) : await signedCommit(moved, evidence);
-  if (counts === undefined) {
-    const object = isTag ? moved.object : commit;
-    throw new SvcError(
-      "forbidden",
-      `${name} is at ${short(object)}, signed by no listed key: sign it, or release it`,
-    );
-  }
-  if (inForce !== undefined) await assertDescends(counts, inForce, evidence);
-  return counts;
+  const judged = moved.isTag ? await judgeTag(moved, evidence) : await judgeBranch(moved, evidence);
+  if ("counts" in judged) return judged.counts;
+  if (await evidence.isReleased(commit)) return commit;
+  throw new SvcError("forbidden", judged.refused);
 }
 
+type Judgement = { counts: string } | { refused: string };
+
+async function judgeTag(moved: Moved, evidence: Evidence): Promise<Judgement> {
+  const { name, object, commit, inForce } = moved;
+  if (inForce !== undefined) {
+    return {
+      refused: `the tag was moved from ${short(inForce)} to ${short(commit)}: move it back, or release it`,
+    };
+  }
+  return (await isSignedTag(moved, evidence)) ? { counts: commit } : unsigned(name, object);
+}
+
+async function judgeBranch(moved: Moved, evidence: Evidence): Promise<Judgement> {
+  const { name, commit, inForce } = moved;
+  const counts = await signedCommit(moved, evidence);
+  if (counts === undefined) return unsigned(name, commit);
+  if (inForce === undefined || (await descends(counts, inForce, evidence))) return { counts };
+  const bound = `in force within ${maxCommits.toLocaleString("en")} commits`;
+  return {
+    refused: `${name} is at ${short(commit)}, which does not descend from ${short(inForce)} ${bound}: move it back, or release it`,
+  };
+}
+
+const unsigned = (name: string, object: string): Judgement => ({
+  refused: `${name} is at ${short(object)}, signed by no listed key: sign it, or release it`,
+});
+
 /** An annotated tag needs a signature of its own; a lightweight one is as good as its commit. */
-async function signedTag({ object, commit }: Moved, evidence: Evidence): Promise<string | undefined> {
-  const isGood =
-    object === commit ? await isSignedCommit(commit, evidence) : await evidence.isSigned("tag", object);
-  return isGood ? commit : undefined;
+function isSignedTag({ object, commit }: Moved, evidence: Evidence): Promise<boolean> {
+  return object === commit ? isSignedCommit(commit, evidence) : evidence.isSigned("tag", object);
 }
 
 /**
@@ -88,18 +103,14 @@ async function isSignedCommit(id: string, evidence: Evidence): Promise<boolean> 
   return found?.hasSignature === true && evidence.isSigned("commit", id);
 }
 
-/** @throws SvcError `forbidden` when the commit does not descend from the other */
-async function assertDescends(commit: string, from: string, evidence: Evidence): Promise<void> {
+/** Whether a commit descends from another. Of the history no more is fetched than it takes to find out. */
+async function descends(commit: string, from: string, evidence: Evidence): Promise<boolean> {
   for (const depth of [undefined, ...depths.slice(1)]) {
     if (depth !== undefined) await evidence.deepen(depth);
     const { isFound, isWhole } = await searchHistory(commit, from, evidence);
-    if (isFound) return;
-    if (isWhole) break;
+    if (isFound || isWhole) return isFound;
   }
-  throw new SvcError(
-    "forbidden",
-    `it is at ${short(commit)}, which does not descend from ${short(from)} in force within ${maxCommits.toLocaleString("en")} commits`,
-  );
+  return false;
 }
 
 /** Whether a commit is in the history of another, as far as this host has it. */
