@@ -36,6 +36,7 @@ let count = 0;
  * @param within a command that runs the one that follows it, in the same process
  * @param api what else stands below `api` in its configuration
  * @param patienceMs how long it may take
+ * @param more what else stands in its configuration
  */
 export async function startMasterBinary(
   bus: TestBus,
@@ -44,8 +45,9 @@ export async function startMasterBinary(
   within: readonly string[] = [],
   api: Readonly<Record<string, unknown>> = {},
   patienceMs?: number,
+  more: Readonly<Record<string, unknown>> = {},
 ): Promise<MasterDaemon> {
-  const { program, dir, token } = startMasterProgram(bus, flags, env, within, api);
+  const { program, dir, token } = startMasterProgram(bus, flags, env, within, api, more);
   try {
     await program.waitFor("master ready", patienceMs);
   } catch (thrown) {
@@ -70,6 +72,7 @@ export function startMasterProgram(
   env: Record<string, string> = {},
   within: readonly string[] = [],
   api: Readonly<Record<string, unknown>> = {},
+  more: Readonly<Record<string, unknown>> = {},
 ): { program: Program; dir: string; token: string } {
   const dir = join(bus.dir, `master-${++count}`);
   makeDirectory(dir, 0o700);
@@ -85,6 +88,7 @@ export function startMasterProgram(
       // All programs of a test have one address, which may otherwise ask ten times and then every ten seconds.
       "enroll: {addr: 127.0.0.1:0, networks: {tests: {cidr: [127.0.0.0/8], capacity: 1000, refill: 1s}}}",
       `api: ${JSON.stringify({ tokens: [{ username: "ci", token_file: join(dir, "token") }], ...api })}`,
+      ...Object.entries(more).map(([key, value]) => `${key}: ${JSON.stringify(value)}`),
     ].join("\n"),
     secretMode,
   );
