@@ -1,16 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { contentsOf } from "../../../../test/harness/contents.ts";
 import { makeRepository, type TestRepository } from "../../../../test/harness/git.ts";
 import { temporaryDirectory } from "../../../../test/harness/temporary.ts";
 import { systemClock } from "../../../base/clock.ts";
 import { cleanEnvironment } from "../../../base/process/environment.ts";
-import { snapshotOf } from "../../files/mod.ts";
 import { type Git, openGit } from "../git.ts";
 import type { Remote } from "../local.ts";
 import { type Mirror, type MirrorState, openMirror, type SyncOptions } from "../mirror.ts";
-import type { Released } from "./released.ts";
 
 // Branches and tags whose commits need a signature. The real git and the real ssh-keygen make the repositories, and
 // judge them as well where the judgement must differ, to show that it does.
@@ -24,8 +21,6 @@ let program = "";
 let now = systemClock.now();
 /** The steps of git that verify a signature. */
 let verified: string[] = [];
-/** The newest release. */
-let released: Released | undefined;
 const open: Mirror[] = [];
 
 beforeEach(() => {
@@ -34,7 +29,6 @@ beforeEach(() => {
   signers = join(temporary.path, "signers");
   now = systemClock.now();
   verified = [];
-  released = undefined;
   // In place of the executable of a master.
   program = join(temporary.path, "program");
   const main = join(root, "cmd/svc-master/main.ts");
@@ -144,7 +138,7 @@ function mirrorOf(of: Partial<Remote> = {}) {
   return async (options: Partial<SyncOptions> = {}) => {
     const state = await mirror.sync({
       inForce: (environment) => inForce.get(environment),
-      ...{ released: () => released, report: () => {}, othersMs: 60_000 },
+      ...{ released: () => undefined, report: () => {}, othersMs: 60_000 },
       ...options,
     });
     for (const [name, { commit }] of state.environments) inForce.set(name, commit);
@@ -448,116 +442,6 @@ describe("tags", () => {
     expect(reasonOf(state)).toBe(
       `the tag was moved from ${first.slice(0, 12)} to ${second.slice(0, 12)}: move it back, or release it`,
     );
-  });
-});
-
-describe("a release", () => {
-  /** The next release of the environment: exactly these files of the only repository. */
-  function release(files: Record<string, string>) {
-    const snapshot = snapshotOf(contentsOf(files));
-    released = {
-      version: (released?.version ?? 0) + 1,
-      has: (found) => {
-        compared++;
-        return snapshotOf(found) === snapshot;
-      },
-    };
-  }
-  let compared = 0;
-
-  /** A signed commit that is in force, and the key. */
-  function start() {
-    const alice = makeKey("alice");
-    allow(`alice@x ${publicKey(alice)}`);
-    const first = make({ key: alice });
-    pointMain(first);
-    compared = 0;
-    return { alice, first };
-  }
-
-  test("brings a commit into force that no listed key signed, and no other one", async () => {
-    const { first } = start();
-    const sync = mirrorOf();
-    await sync();
-    const bad = make({ parents: [first], files: { a: "2" } });
-    pointMain(bad);
-    release({ a: "other" });
-    expect(baseOf(await sync())).toBe(first);
-    expect(reasonOf(await sync())).toBe(unsigned(bad));
-    expect(compared).toBe(1);
-    release({ a: "2" });
-    const state = await sync();
-    expect([baseOf(state), state.problems]).toEqual([bad, []]);
-    // Control: the next one, which nobody released.
-    const next = make({ parents: [bad], files: { a: "3" } });
-    pointMain(next);
-    const refused = await sync();
-    expect([baseOf(refused), reasonOf(refused)]).toEqual([bad, unsigned(next)]);
-  });
-
-  test("lets a branch move aside, and history continues from there", async () => {
-    const { alice, first } = start();
-    const last = make({ key: alice, parents: [first], files: { a: "2" } });
-    pointMain(last);
-    const sync = mirrorOf();
-    await sync();
-    const aside = make({ key: alice, parents: [first], files: { a: "aside" } });
-    pointMain(aside);
-    expect(baseOf(await sync())).toBe(last);
-    release({ a: "aside" });
-    expect(baseOf(await sync())).toBe(aside);
-    pointMain(last);
-    expect(reasonOf(await sync())).toContain(`does not descend from ${aside.slice(0, 12)}`);
-    const next = make({ key: alice, parents: [aside], files: { a: "4" } });
-    pointMain(next);
-    expect(baseOf(await sync())).toBe(next);
-  });
-
-  test("moves a ref once: what was released last does not come back over what was signed since", async () => {
-    const { alice, first } = start();
-    release({ a: "1" });
-    const sync = mirrorOf();
-    expect(baseOf(await sync())).toBe(first);
-    const second = make({ key: alice, parents: [first], files: { a: "2" } });
-    pointMain(second);
-    expect(baseOf(await sync())).toBe(second);
-    pointMain(first);
-    expect(reasonOf(await sync())).toContain("which does not descend from");
-    // Nor in the next process, nor on a master that has no copy of its own.
-    const inForce = () => second;
-    expect(reasonOf(await mirrorOf()({ inForce }))).toContain("which does not descend from");
-    rmSync(join(temporary.path, "gitfs"), { recursive: true });
-    const fresh = mirrorOf();
-    expect(reasonOf(await fresh({ inForce }))).toContain("which does not descend from");
-    // Control: an operator releases the same files again.
-    release({ a: "1" });
-    expect(baseOf(await fresh({ inForce }))).toBe(first);
-  });
-
-  test("lets a tag move", async () => {
-    const { alice, first } = start();
-    const second = make({ key: alice, parents: [first], files: { a: "2" } });
-    point("refs/tags/v1", first);
-    const sync = mirrorOf({ tags: ["*"] });
-    await sync();
-    point("refs/tags/v1", second);
-    expect((await sync()).environments.get("v1")?.commit).toBe(first);
-    release({ a: "2" });
-    const state = await sync();
-    expect([state.environments.get("v1")?.commit, state.problems]).toEqual([second, []]);
-  });
-
-  test("changes nothing while the file lists no signers", async () => {
-    const { first } = start();
-    const sync = mirrorOf();
-    await sync();
-    const bad = make({ parents: [first], files: { a: "2" } });
-    pointMain(bad);
-    release({ a: "2" });
-    writeFileSync(signers, "");
-    expect(baseOf(await sync())).toBe(first);
-    allow(`bob@x ${publicKey(makeKey("bob"))}`);
-    expect(baseOf(await sync())).toBe(bad);
   });
 });
 
