@@ -1,4 +1,5 @@
 import { rfc3339 } from "../base/clock.ts";
+import { defined } from "../base/defined.ts";
 import { createLog } from "../base/log.ts";
 import type { Bus } from "../bus/connection/mod.ts";
 import { type Bucket, openBucket } from "../bus/storage/mod.ts";
@@ -9,6 +10,7 @@ import { masterOperations, requestReadiness } from "../fleet/masters/mod.ts";
 import { peelOperations } from "../fleet/peels/mod.ts";
 import { decodeRollout, isLive, summaryOf } from "../fleet/rollout/mod.ts";
 import type { Cli } from "../program/command-line/mod.ts";
+import { content } from "../wire/content.ts";
 import { runDirectly } from "./direct.ts";
 import type { FleetReads } from "./fleet-reads.ts";
 
@@ -95,7 +97,8 @@ async function readJobs(bucket: Bucket): Promise<Job[]> {
   return (await bucket.entries()).map(({ value }) => decodeJob(value));
 }
 
-const rowOf = ({ jid, function: name, targets, createdAt, deadline, settled }: Job) => ({
+const rowOf = ({ jid, function: name, targets, createdAt, deadline, settled, content: files }: Job) => ({
   ...{ jid, function: name, targets: targets.length, status: settled?.status ?? ("running" as const) },
   ...{ created_at: rfc3339(createdAt), deadline: rfc3339(deadline) },
+  ...defined({ content: files && content.show(files) }),
 });

@@ -29,7 +29,7 @@ export interface FleetReads {
   pending(): Promise<EnrollmentSummary[]>;
   strays(): Promise<Stray[]>;
   /** Those that run, without runs of schedules. */
-  jobs(): Promise<Pick<JobSummary, "jid" | "function" | "targets" | "created_at" | "deadline">[]>;
+  jobs(): Promise<Pick<JobSummary, "jid" | "function" | "targets" | "created_at" | "deadline" | "content">[]>;
   /** Those that have not ended, oldest first. */
   rollouts(): Promise<RolloutSummary[]>;
   /** One by its id, or the one of a peel that is in force, or its last one. */

@@ -1,5 +1,6 @@
 import type { JobSummary } from "../../fleet/jobs/records/mod.ts";
 import { formatTable, type TableStyle } from "../../program/command-line/mod.ts";
+import { filesCells, withFiles } from "../files-column.ts";
 import { total } from "./counts.ts";
 
 const columns = {
@@ -10,15 +11,19 @@ const columns = {
   STATUS: "state",
   OK: "spare word",
   "NOT OK": "spare word",
+  FILES: "spare text",
   SOURCE: "wide",
   BY: "text",
   CREATED: "ago",
 } as const;
 
-/** Jobs as a table, the runs of a schedule as one row with the newest of them. While a job runs, nobody has counted yet: then a dash stands for the numbers. */
+/**
+ * Jobs as a table, the runs of a schedule as one row with the newest of them. While a job runs, nobody has counted yet:
+ * then a dash stands for the numbers. Files have a column where a job has some.
+ */
 export function formatJobs(jobs: readonly JobSummary[], style: TableStyle): string {
   return formatTable(
-    columns,
+    withFiles(columns, jobs),
     jobs.map((job) => {
       const { jid, function: name, status, source = "-", created_by, created_at } = job;
       return [
@@ -28,6 +33,7 @@ export function formatJobs(jobs: readonly JobSummary[], style: TableStyle): stri
         sizeCell(job),
         status,
         ...countCells(job),
+        ...filesCells(job, jobs),
         source,
         created_by,
         created_at,

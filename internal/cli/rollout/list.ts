@@ -1,5 +1,6 @@
 import { type RolloutSummary, rolloutOperations, rolloutStatuses } from "../../fleet/rollout/mod.ts";
 import { choice, command, formatTable, type TableStyle, value } from "../../program/command-line/mod.ts";
+import { filesCells, withFiles } from "../files-column.ts";
 import { readLimit } from "../limit.ts";
 import { withBus } from "../operator.ts";
 import { request } from "../request.ts";
@@ -28,20 +29,23 @@ export const listCommand = command({
   },
 });
 
+const columns = {
+  ID: "id",
+  FUNCTION: "name",
+  TARGET: "text",
+  PEELS: "spare word",
+  STATUS: "state",
+  WAVE: "spare word",
+  FAILED: "spare word",
+  FILES: "spare text",
+  BY: "text",
+  CREATED: "ago",
+} as const;
+
 /** Rollouts as a table. */
 export function formatRollouts(rollouts: readonly RolloutSummary[], style: TableStyle): string {
   return formatTable(
-    {
-      ID: "id",
-      FUNCTION: "name",
-      TARGET: "text",
-      PEELS: "spare word",
-      STATUS: "state",
-      WAVE: "spare word",
-      FAILED: "spare word",
-      BY: "text",
-      CREATED: "ago",
-    },
+    withFiles(columns, rollouts),
     rollouts.map((rollout) => [
       rollout.id,
       rollout.function,
@@ -50,6 +54,7 @@ export function formatRollouts(rollouts: readonly RolloutSummary[], style: Table
       rollout.status,
       `${rollout.wave}/${rollout.waves}`,
       String(rollout.failures),
+      ...filesCells(rollout, rollouts),
       rollout.created_by,
       rollout.created_at,
     ]),

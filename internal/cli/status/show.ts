@@ -13,6 +13,7 @@ import { differenceWords } from "../clock-difference.ts";
 import type { DirectWords } from "../direct-args.ts";
 import { directOf } from "../direct-credentials.ts";
 import { readDirectly } from "../direct-reads.ts";
+import { filesCells, withFiles } from "../files-column.ts";
 import { readFleet } from "../fleet-reads.ts";
 import { inTime } from "../in-time.ts";
 import { operatorBus, operatorSpan } from "../operator.ts";
@@ -113,21 +114,28 @@ function tablesOf(status: FleetStatus): [Columns, string[][]][] {
       strays.map((one) => [displayPeelId(one.peel_id), one.bus_public_key, one.refused_at]),
     ],
     [
-      { RUNNING: "id", FUNCTION: "name", PEELS: "spare word", DEADLINE: "until" },
-      jobs.map((job) => [job.jid, job.function, `${job.targets}`, job.deadline ?? "-"]),
+      withFiles(
+        { RUNNING: "id", FUNCTION: "name", PEELS: "spare word", FILES: "spare text", DEADLINE: "until" },
+        jobs,
+      ),
+      jobs.map((job) => [
+        ...[job.jid, job.function, `${job.targets}`],
+        ...filesCells(job, jobs),
+        job.deadline ?? "-",
+      ]),
     ],
     [
-      {
-        ROLLOUT: "id",
-        FUNCTION: "name",
-        PEELS: "spare word",
-        STATUS: "state",
-        WAVE: "spare word",
-        FAILED: "spare word",
-      },
+      withFiles(
+        {
+          ...{ ROLLOUT: "id", FUNCTION: "name", PEELS: "spare word", STATUS: "state" },
+          ...{ WAVE: "spare word", FAILED: "spare word", FILES: "spare text" },
+        },
+        rollouts,
+      ),
       rollouts.map((one) => [
         ...[one.id, one.function, `${one.targets}`, one.status],
         ...[`${one.wave}/${one.waves}`, `${one.failures}`],
+        ...filesCells(one, rollouts),
       ]),
     ],
     [{ SILENT: "text" }, peels.silent.map((peel) => [displayPeelId(peel)])],

@@ -1,6 +1,7 @@
 import { createBoundedMap } from "../../base/bounded-map.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
+import { type Content, content } from "../../wire/content.ts";
 import type { Job, JobSource, JobStatus, JobSummary, Outcome } from "./records/mod.ts";
 import type { TargetSet, TargetSets } from "./target-sets.ts";
 
@@ -22,17 +23,25 @@ export interface ListedJob {
   readonly createdAt: number;
   readonly createdBy: string;
   readonly finishedAt: number | undefined;
+  /** The files that it was accepted for. */
+  readonly content: Content | undefined;
 }
 
 /** Makes what is kept of a job. Equal texts and counts are kept once. */
 export function createLister(sets: TargetSets): (job: Job) => ListedJob {
   const texts = createBoundedMap<string>(maxTexts);
   const counts = createBoundedMap<ListedJob["counts"]>(maxTexts);
+  const contents = createBoundedMap<Content>(maxTexts);
   const share = (text: string) => texts.get(text) ?? texts.set(text, copy(text));
   const shareIf = (text: string | undefined) => (text === undefined ? undefined : share(text));
   const shareCounts = (found: ListedJob["counts"]) => {
     const key = JSON.stringify(found);
     return counts.get(key) ?? counts.set(key, found);
+  };
+  const shareContent = (found: Content | undefined) => {
+    const key = JSON.stringify(found);
+    // From the text: what was read from a record is a part of it.
+    return found && (contents.get(key) ?? contents.set(key, JSON.parse(key)));
   };
   return (job) => ({
     jid: copy(job.jid),
@@ -47,6 +56,7 @@ export function createLister(sets: TargetSets): (job: Job) => ListedJob {
     createdAt: job.createdAt,
     createdBy: share(job.createdBy),
     finishedAt: job.settled?.finishedAt,
+    content: shareContent(job.content),
   });
 }
 
@@ -67,5 +77,6 @@ export function summaryOf(job: ListedJob): JobSummary {
     created_at: rfc3339(job.createdAt),
     created_by: job.createdBy,
     ...(job.finishedAt === undefined ? {} : { finished_at: rfc3339(job.finishedAt) }),
+    ...defined({ content: job.content && content.show(job.content) }),
   };
 }

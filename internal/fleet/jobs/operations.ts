@@ -68,6 +68,7 @@ const common = {
   created_at: timestamp,
   created_by: described(v.string(), "Operator"),
   finished_at: v.exactOptional(timestamp),
+  content: v.exactOptional(described(shownContent, "The state files that it was accepted for")),
 };
 
 const summary: v.GenericSchema<JobSummary> = titled(
@@ -99,7 +100,6 @@ const viewFields = {
   cancelled_by: v.exactOptional(v.string()),
   cancel_request_id: v.exactOptional(described(v.string(), "Id of the request that cancelled it")),
   approved_by: v.exactOptional(described(v.array(v.string()), "The other operators who agreed to it")),
-  content: v.exactOptional(described(shownContent, "The state files that it was accepted for")),
   outcomes: described(v.record(v.string(), v.picklist(outcomes)), "By encoded peel id"),
 };
 const view: v.GenericSchema<JobView> = titled(

@@ -46,6 +46,7 @@ const common = {
   created_at: timestamp,
   created_by: described(v.string(), "Operator"),
   approved_by: v.exactOptional(described(v.array(v.string()), "The other operators who agreed to it")),
+  content: v.exactOptional(described(shownContent, "The state files that all its waves run")),
   finished_at: v.exactOptional(timestamp),
   reason: v.exactOptional(described(v.string(), "Why it ended")),
 };
@@ -94,7 +95,6 @@ const view: v.GenericSchema<RolloutView> = titled(
     token: described(integer, "Grows with every master that takes it over"),
     heartbeat_at: described(timestamp, "When its driver sent its last heartbeat"),
     request_id: v.exactOptional(described(v.string(), "Id of the request that started it")),
-    content: v.exactOptional(described(shownContent, "The state files that all its waves run")),
   }),
 );
 

@@ -34,6 +34,7 @@ export interface RolloutSummary {
   created_at: string;
   created_by: string;
   approved_by?: string[];
+  content?: ShownContent;
   finished_at?: string;
   reason?: string;
 }
@@ -104,6 +105,7 @@ export function summaryOf(rollout: Rollout): RolloutSummary {
     created_at: rfc3339(rollout.createdAt),
     created_by: rollout.createdBy,
     ...agreedOf(rollout),
+    ...defined({ content: rollout.content && content.show(rollout.content) }),
     ...(finishedAt === undefined ? {} : { finished_at: rfc3339(finishedAt) }),
     ...defined({ reason }),
   };

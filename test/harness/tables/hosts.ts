@@ -11,7 +11,8 @@ import { formatPeels } from "../../../internal/cli/upgrade/print-end.ts";
 import { at, counts, end, fingerprint, idOf, ids, key, many, type Samples } from "./sample.ts";
 
 const [enr = "", job = "", rol = ""] = ["enr", "job", "rol"].map(idOf);
-const summary = { function: "postgres_privileges.present", targets: 10_000, created_at: at };
+const content = { environment: "base", commit: "90aa51c2d7e8".repeat(3), snapshot: Buffer.alloc(32) };
+const summary = { function: "postgres_privileges.present", targets: 10_000, created_at: at, content };
 
 /** Hosts, and what was done with them. */
 export const hostTables: Samples = {

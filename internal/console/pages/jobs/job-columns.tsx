@@ -1,3 +1,4 @@
+import { contentCell } from "../../../wire/content-words.ts";
 import type { App, ListedJob } from "../../api/mod.ts";
 import type { Column } from "../../kit/table/column.ts";
 import { monoColumn, numberColumn, statusColumn, textColumn, timeColumn } from "../../kit/table/columns.tsx";
@@ -22,6 +23,10 @@ export const jobColumns = ({ now }: Pick<App, "now">): readonly Column<ListedJob
     show: (job) => <span class="mono">{job.target ?? job.schedule ?? "list"}</span>,
     by: (job) => job.target ?? "",
   },
+  monoColumn("files", "Files", ({ content }) => content && contentCell(content), {
+    wide: true,
+    unsorted: true,
+  }),
   textColumn("source", "From", (job) => job.source, { wide: true, unsorted: true }),
   textColumn("by", "By", (job) => job.created_by, { wide: true }),
   {

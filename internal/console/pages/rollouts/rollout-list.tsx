@@ -1,5 +1,6 @@
 import { useMemo } from "preact/hooks";
 import { defined } from "../../../base/defined.ts";
+import { contentCell } from "../../../wire/content-words.ts";
 import { type App, allPages, routes, useQuery } from "../../api/mod.ts";
 import { type AddressField, fieldValue } from "../../kit/address-field.ts";
 import { LinkButton } from "../../kit/button.tsx";
@@ -67,6 +68,10 @@ const rolloutColumns = ({ now }: Pick<App, "now">): readonly Column<ListedRollou
     by: (one) => one.failures,
   },
   monoColumn("target", "Target", (one) => one.target ?? "list", { wide: true, unsorted: true }),
+  monoColumn("files", "Files", ({ content }) => content && contentCell(content), {
+    wide: true,
+    unsorted: true,
+  }),
   textColumn("by", "By", (one) => one.created_by, { wide: true }),
   timeColumn(now, "at", "Created", (one) => one.created_at),
 ];

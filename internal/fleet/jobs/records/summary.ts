@@ -1,3 +1,4 @@
+import type { ShownContent } from "../../../wire/content.ts";
 import type { JobStatus, Outcome } from "./outcome.ts";
 import type { JobSource } from "./source.ts";
 
@@ -16,6 +17,8 @@ export interface JobSummary {
   created_at: string;
   created_by: string;
   finished_at?: string;
+  /** The files that it was accepted for. */
+  content?: ShownContent;
   /** Of a job that runs. */
   deadline?: string;
   /** Of a row that stands for all runs of a schedule: how many there are, and how many did not end well. */
