@@ -19,6 +19,8 @@ const fields = {
   knows_command_keys: lenient(v.array(v.string())),
   /** Digest of the administrators that it knows, empty without any; only of a peel that obeys operators only. */
   administrators: lenient(v.string()),
+  /** While another program listens on its `health_addr`. */
+  health: lenient(v.literal("off")),
   /** The site whose commands it receives. */
   site: hidden(lenient(v.pipe(v.string(), v.check(isSiteName)))),
   /** Makes it the last one of a peel that stops in order: the revision of the heartbeat before it. */

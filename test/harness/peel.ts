@@ -19,7 +19,7 @@ export function startPeel(
   flags: readonly string[],
   options: Partial<Pick<PeelOptions, "clock">> = {},
 ): TestPeel {
-  const invocation = loadPeelConfig([...flags, "--health-addr", "127.0.0.1:0"], { SVC_DATA_DIR: dataDir });
+  const invocation = loadPeelConfig(["--health-addr", "127.0.0.1:0", ...flags], { SVC_DATA_DIR: dataDir });
   if (invocation.kind !== "run") throw new Error("the peel's configuration does not run");
   const log = observedLog();
   const stopping = new AbortController();
@@ -34,7 +34,7 @@ export function startPeel(
     random: systemRandom,
     log,
     signal: stopping.signal,
-    onReady: ready.resolve,
+    onReady: ({ health = 0 }) => ready.resolve({ health }),
     ...options,
   });
   ended.catch(ready.reject);

@@ -23,7 +23,7 @@ export interface PeelOptions {
   signal: AbortSignal;
   service?: ServiceManager;
   /** Called when the peel is connected and takes jobs. */
-  onReady?(ports: { health: number }): void;
+  onReady?(ports: { health?: number }): void;
 }
 
 /** What every part of a peel may use. */

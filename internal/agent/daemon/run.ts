@@ -8,7 +8,7 @@ import { displayPeelId } from "../../base/names/peel-id.ts";
 import { clientCertificate, resolveBusCa } from "../../bus/connection/mod.ts";
 import { installationIdOf, systemHost } from "../../host/facts/mod.ts";
 import { restAfterWork } from "../../program/daemon/mod.ts";
-import { createParts, startHealthServer } from "../../program/health/mod.ts";
+import { createParts, healthWords, startHealthServer } from "../../program/health/mod.ts";
 import { tracing } from "../../program/tracing/mod.ts";
 import { checkAutomation, checkOperatorRoles, createInsistence, type Insistence } from "../consent/mod.ts";
 import {
@@ -92,11 +92,13 @@ export async function runPeel(options: PeelOptions): Promise<void> {
     checks: () => ({ ...parts.checks(), ...linked.checks() }),
     metrics,
     clock,
+    log,
   });
   const active = { ...able, ...(await parts.start(ownCalls, able)) };
-  options.service?.ready(`started as ${displayPeelId(peelId)}; health on port ${healthServer.port}`);
+  options.service?.ready(`started as ${displayPeelId(peelId)}; ${healthWords(healthServer.port)}`);
   worked();
-  log.info("peel started", { peel_id: displayPeelId(peelId), health_port: healthServer.port });
+  const port = defined({ health_port: healthServer.port });
+  log.info("peel started", { peel_id: displayPeelId(peelId), ...port });
 
   const tls = () => {
     const { config, env } = outrank(options, accepted.statement);
@@ -113,10 +115,10 @@ export async function runPeel(options: PeelOptions): Promise<void> {
       await using running = linked;
       const here = { ...able, ...fleet, obstacle, again };
       const guided = { ...active, ...fleet, ...(await running.start(guide, here)) };
-      await running.start(connected, { ...guided, tls: tls(), obstacle });
+      await running.start(connected, { ...guided, isHealthOff: healthServer.isOff, tls: tls(), obstacle });
       worked();
       log.info("peel connected", { peel_id: displayPeelId(peelId) });
-      options.onReady?.({ health: healthServer.port });
+      options.onReady?.(defined({ health: healthServer.port }));
       await untilAborted(fleet.signal);
     },
   });

@@ -42,6 +42,8 @@ export interface SessionOptions {
   onCluster(document: BootstrapDocument): Promise<void>;
   /** Verifies the requester of a command; absent on a peel that obeys masters. */
   insistence?: Insistence;
+  /** Whether another program listens on `health_addr`. */
+  isHealthOff?(): boolean;
   /** Begins a span for each job. */
   tracer?: Tracer;
   /** Runs the jobs, and stores their returns. */

@@ -38,6 +38,8 @@ export function startHeartbeat(options: {
   lacksKey(): boolean;
   /** The administrators that it knows; absent where it obeys masters. */
   insistsOn?: { digest: string | undefined };
+  /** Whether another program listens on `health_addr`. */
+  isHealthOff?(): boolean;
   /** The site whose commands it receives. */
   site?: { readonly current: string | undefined };
   clock: Clock;
@@ -59,6 +61,7 @@ export function startHeartbeat(options: {
         knows_command_keys: areKeysReported ? [...commandKeys.current] : undefined,
         // Empty where it knows none.
         administrators: options.insistsOn && (options.insistsOn.digest ?? ""),
+        health: options.isHealthOff?.() === true ? ("off" as const) : undefined,
         site: options.site?.current,
         leaving_after: leavingAfter,
       }),

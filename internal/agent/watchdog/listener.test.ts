@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { isOwnPort, listenersOf } from "./listener.ts";
+import { isOwnPort, isTakenFrom, listenersOf } from "./listener.ts";
 
 const table = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 35 1
@@ -21,4 +21,15 @@ test("knows the ports of its own user", () => {
   server.stop(true);
   expect(isOwnPort(port)).toBe(false);
   expect(isOwnPort(port, ["/proc/nowhere"])).toBe(true);
+});
+
+test("a port is taken from a process when only others listen on it", () => {
+  const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
+  const port = server.port ?? 0;
+  const other = Bun.spawn(["cat"], { stdin: "pipe", stdout: "ignore" });
+  expect([isTakenFrom(process.pid, port), isTakenFrom(other.pid, port)]).toEqual([false, true]);
+  expect(isTakenFrom(other.pid, port, ["/proc/nowhere"])).toBe(false);
+  server.stop(true);
+  expect(isTakenFrom(other.pid, port)).toBe(false);
+  other.kill();
 });

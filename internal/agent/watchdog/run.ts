@@ -9,6 +9,7 @@ import { type Child, startChild } from "./child.ts";
 import { createHealth, requestHealth } from "./health.ts";
 import { endLeftovers } from "./leftovers.ts";
 import type { Limits } from "./limits.ts";
+import { isTakenFrom } from "./listener.ts";
 import { findMarked, orphansOf } from "./orphans.ts";
 import { createTrial, type Trial } from "./trial.ts";
 import { openUpgradeRecord, type UpgradeRecord } from "./upgrade-record.ts";
@@ -132,7 +133,8 @@ function start(watchdog: Watchdog, trial: Trial | undefined): Child | undefined 
 async function watch(watchdog: Watchdog, child: Child, trial: Trial | undefined): Promise<End> {
   const { limits, clock, log, signal } = watchdog;
   const over = AbortSignal.any([child.gone, signal]);
-  const health = createHealth(watchdog, watchdog.backoff.reset);
+  const isTaken = () => isTakenFrom(child.pid, watchdog.health.port);
+  const health = createHealth(watchdog, { isTaken, onWell: watchdog.backoff.reset });
   for (;;) {
     if (signal.aborted) {
       await child.stop(limits.stopMs);
@@ -142,7 +144,7 @@ async function watch(watchdog: Watchdog, child: Child, trial: Trial | undefined)
       log.warn("the peel ended", { pid: child.pid, end: child.end });
       return "ended";
     }
-    if (!watchdog.announced) await announce(watchdog, over);
+    if (!watchdog.announced) await announce(watchdog, over, isTaken);
     const isTried = trial !== undefined && !trial.isOver;
     const end = isTried ? await tryOut(watchdog, trial, over) : await supervise(watchdog, health, over);
     if (end === "frozen") {
@@ -176,11 +178,13 @@ async function supervise(
   return (await health.check(over)) === "frozen" && !over.aborted ? "frozen" : undefined;
 }
 
-/** A peel has started when its health server answers; it waits for no bus with that. */
-async function announce(watchdog: Watchdog, over: AbortSignal) {
-  if ((await requestHealth(watchdog, over)) === undefined) return;
+/** A peel has started when its health server answers, or cannot; it waits for no bus with that. */
+async function announce(watchdog: Watchdog, over: AbortSignal, isTaken: () => boolean) {
+  const answers = (await requestHealth(watchdog, over)) !== undefined;
+  if (!answers && !isTaken()) return;
   watchdog.announced = true;
-  watchdog.service?.ready(`the peel runs; health on port ${watchdog.health.port}`);
+  const place = isTaken() ? "off" : `on port ${watchdog.health.port}`;
+  watchdog.service?.ready(`the peel runs; health ${place}`);
 }
 
 async function pause(watchdog: Watchdog) {

@@ -37,6 +37,7 @@ export interface FleetStatus {
 
 const nothing: PeelSurvey = {
   ...{ states: {}, alive: 0, silent: [], silent_count: 0, versions: {}, wrong_clocks: [], refusing: [] },
+  without_health: [],
   ...{
     suspended: [],
     clones: [],
@@ -124,9 +125,12 @@ function noteOnForeign({ stream, name, delivers_to: to }: ForeignConsumer): stri
 }
 
 function notesOnMasters({ masters }: Masters): string[] {
-  return masters.flatMap(({ name, readiness, reason }) =>
-    readiness === "up" ? [] : [`master ${name} is ${readiness}: ${reason ?? "no reason given"}`],
-  );
+  return masters.flatMap(({ name, readiness, reason, health }) => [
+    ...(readiness === "up" ? [] : [`master ${name} is ${readiness}: ${reason ?? "no reason given"}`]),
+    ...(health === "off"
+      ? [`master ${name} serves no health and no metrics: another program listens on its health_addr`]
+      : []),
+  ]);
 }
 
 function endingOf(

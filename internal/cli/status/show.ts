@@ -147,6 +147,7 @@ function tablesOf(status: FleetStatus): [Columns, string[][]][] {
       { "REFUSED COMMANDS": "text", COUNT: "prose" },
       peels.refusing.map((one) => [displayPeelId(one.peel_id), countsOf(one.commands_refused)]),
     ],
+    [{ "HEALTH OFF": "text" }, peels.without_health.map((peel) => [displayPeelId(peel)])],
     [{ "EXPIRES WITHIN 30 DAYS": "text", AT: "until" }, ending.map(({ what, ends_at }) => [what, ends_at])],
   ];
 }

@@ -35,6 +35,8 @@ const fields = {
   ca_spki: optional(v.string()),
   /** By how much its clock is ahead of the bus, if that is known. */
   clock_ahead_ms: optional(v.number()),
+  /** While another program listens on its `health_addr`. */
+  health: optional(v.literal("off")),
   /** While the root is rotated. */
   ca_next_spki: optional(v.string()),
   ca_phase: optional(v.string()),

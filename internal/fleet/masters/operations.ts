@@ -51,6 +51,9 @@ const master = titled(
     recovery_window_ms: v.exactOptional(
       described(v.number(), "How long after the end of its credentials a peel may recover them"),
     ),
+    health: v.exactOptional(
+      described(v.literal("off"), "Present while another program listens on its `health_addr`"),
+    ),
     keys: described(masterKeys, "The public keys that it signs and issues with, and what they wait for"),
   }),
 );
@@ -86,6 +89,7 @@ export const listMasters = operation({
           ca_next_spki: beat.ca_next_spki,
           ca_phase: beat.ca_phase,
           recovery_window_ms: beat.recovery_window_ms,
+          health: beat.health,
         }),
         keys: v.parse(masterKeys, beat),
       })),

@@ -103,6 +103,10 @@ export const surveyPeels = operation({
         v.array(v.object({ peel_id: peelId, commands_refused: counted(v.string()) })),
         "Those that refused commands since their start, by reason",
       ),
+      without_health: described(
+        v.array(v.string()),
+        "Encoded ids of those on whose `health_addr` another program listens",
+      ),
       suspended: v.array(v.object({ id: v.string(), peel_id: peelId, at: timestamp, reason: v.string() })),
       clones: described(
         v.array(v.object({ id: v.string(), peel_id: peelId, seen_at: timestamp })),

@@ -54,6 +54,9 @@ function judgeBeats(beats: readonly Stored<Heartbeat>[]) {
     refusing: beats.flatMap(({ key, commands_refused }) =>
       commands_refused === undefined ? [] : [{ peel_id: key, commands_refused }],
     ),
+    without_health: beats
+      .flatMap(({ key, health }) => (health === undefined ? [] : [key]))
+      .slice(0, maxListed),
   };
 }
 

@@ -1,6 +1,5 @@
 import { join, resolve } from "node:path";
 import { untilAborted } from "../../base/clock.ts";
-import { describeError } from "../../base/errors.ts";
 import { readTextIfPresent } from "../../base/files/file.ts";
 import { type CheckResult, startHealthServer } from "../../program/health/mod.ts";
 import { startEmbeddedBus } from "../bus/mod.ts";
@@ -30,26 +29,15 @@ export async function runBusAlone(options: MasterOptions): Promise<void> {
   const certificate = follower?.check ?? byHandOnly;
   const server = await startEmbeddedBus({ ...options, metrics: { busRestarted() {} } });
   follower?.attach(server);
-  const health = serveHealth(options, certificate);
+  const health = startHealthServer({
+    ...config.health_addr,
+    ...{ component: "master", checks: () => ({ certificate }), clock, log },
+  });
+  if (!health.isOff()) log.info("health is served", { health_port: health.port });
   log.info("bus ready, without a master");
   service?.ready("bus ready, without a master");
   await untilAborted(signal);
   follower?.stop();
-  await health?.stop();
+  health.stop();
   await server?.stop();
-}
-
-/** Where the port is taken, the bus serves without it. */
-function serveHealth({ config, clock, log }: MasterOptions, certificate: () => CheckResult) {
-  try {
-    const health = startHealthServer({
-      ...config.health_addr,
-      ...{ component: "master", checks: () => ({ certificate }), clock },
-    });
-    log.info("health is served", { health_port: health.port });
-    return health;
-  } catch (thrown) {
-    log.warn("health is not served", { reason: describeError(thrown) });
-    return undefined;
-  }
 }

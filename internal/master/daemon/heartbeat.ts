@@ -29,6 +29,8 @@ export function startMasterHeartbeat(options: {
   caRotation: () => { phase: string; next: { pin: string } } | undefined;
   /** By how much its clock is ahead of the bus, milliseconds, if that is known. */
   clockAheadMs: () => number | undefined;
+  /** Whether another program listens on `health_addr`. */
+  isHealthOff: () => boolean;
   /** What it reports about its keys. */
   keys: () => MasterKeys;
   clock: Clock;
@@ -46,6 +48,7 @@ export function startMasterHeartbeat(options: {
       recovery_window_ms: options.recoveryWindowMs,
       ...defined({ ca_spki: caPin(), clock_ahead_ms: clockAheadMs() }),
       ...(rotation === undefined ? {} : { ca_next_spki: rotation.next.pin, ca_phase: rotation.phase }),
+      ...(options.isHealthOff() ? { health: "off" as const } : {}),
       ...keys(),
     });
     const before = last;

@@ -29,7 +29,7 @@ export interface MasterOptions {
   /** The registered operators; without it no signed request is accepted. */
   operators?: RequestRegistry;
   /** Called when the master serves, with the ports it really has and the routes behind the first. */
-  onReady?(serving: { enroll: number; health: number; routes: readonly ServedRoute[] }): void;
+  onReady?(serving: { enroll: number; health?: number; routes: readonly ServedRoute[] }): void;
 }
 
 /** What all parts of a master share. */

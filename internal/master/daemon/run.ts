@@ -1,6 +1,7 @@
 import { untilAborted } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import type { MasterKeys } from "../../fleet/masters/mod.ts";
-import { createParts, startHealthServer } from "../../program/health/mod.ts";
+import { createParts, healthWords, startHealthServer } from "../../program/health/mod.ts";
 import { reportKeys } from "../keys/mod.ts";
 import type { MasterView } from "../metrics/mod.ts";
 import { runBusAlone } from "./bus-alone.ts";
@@ -39,7 +40,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   const certified = await parts.start(certificate, { base });
   const healthServer = await parts.start(health, {
     ...config.health_addr,
-    ...{ component: "master", checks, metrics: base.metrics.render, clock },
+    ...{ component: "master", checks, metrics: base.metrics.render, clock, log: base.log },
   });
   service?.status("waiting for the bus");
   const foundation = await startFoundation(base, certified, parts, checks);
@@ -47,7 +48,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   let keyReport = () => reportOwnKeys(base);
   await parts.start(
     heartbeat,
-    heartbeatOptions(foundation, () => keyReport()),
+    heartbeatOptions(foundation, () => keyReport(), healthServer.isOff),
   );
   for (;;) {
     await sound.untilSound(signal);
@@ -106,10 +107,12 @@ function reportOwnKeys({ keyring, accountKeys }: MasterDeps): MasterKeys {
 function heartbeatOptions(
   { base, certificate: { certificates }, connection, opened, clock: { sound } }: Foundation,
   keys: () => MasterKeys,
+  isHealthOff: () => boolean,
 ): Parameters<typeof startMasterHeartbeat>[0] {
   const { name, hostname, clock, config } = base;
   return {
     ...{ bus: connection.bus, bucket: opened.storage.masterHeartbeats, name, hostname, clock, keys },
+    isHealthOff,
     certificateEnds: () => certificates.current().notAfter,
     recoveryWindowMs: config["enroll.recovery_window"],
     caPin: () => certificates.current().root?.pin,
@@ -126,13 +129,14 @@ function announce(
     until,
   }: {
     listener: Awaited<ReturnType<typeof serve>>["listener"];
-    healthPort: number;
+    healthPort: number | undefined;
     until: AbortSignal;
   },
 ): void {
-  service?.ready(`ready; listens on port ${listener.port}, health on port ${healthPort}`, () =>
+  service?.ready(`ready; listens on port ${listener.port}, ${healthWords(healthPort)}`, () =>
     until.aborted || listener.listening ? undefined : "the listener has exited",
   );
-  log.info("master ready", { master: name, enroll_port: listener.port, health_port: healthPort });
-  onReady?.({ enroll: listener.port, health: healthPort, routes: listener.routes });
+  const ports = { enroll_port: listener.port, ...defined({ health_port: healthPort }) };
+  log.info("master ready", { master: name, ...ports });
+  onReady?.({ enroll: listener.port, ...defined({ health: healthPort }), routes: listener.routes });
 }

@@ -146,7 +146,7 @@ export const masterOptions = {
     health_addr: option(
       address,
       { host: "127.0.0.1", port: 9091 },
-      "address of /healthz, /readyz and /metrics",
+      "address of /healthz, /readyz and /metrics; while another program listens there, health is off",
     ),
   }),
   ...logOptions,

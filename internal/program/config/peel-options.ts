@@ -195,7 +195,7 @@ export const peelOptions = {
     health_addr: option(
       address,
       { host: "127.0.0.1", port: 9090 },
-      "address of /healthz, /readyz and /metrics",
+      "address of /healthz, /readyz and /metrics; while another program listens there, health is off",
     ),
   }),
   ...logOptions,

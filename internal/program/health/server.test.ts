@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
-import { type AddressInfo, connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { manualClock } from "../../../test/harness/clock.ts";
+import { recordingLog } from "../../../test/harness/log.ts";
 import type { Check } from "./check.ts";
 import { startHealthServer } from "./server.ts";
 
@@ -12,6 +13,7 @@ const server = startHealthServer({
   component: "peel",
   checks: () => checks,
   clock,
+  log: recordingLog(),
 });
 afterAll(() => server.stop());
 
@@ -39,17 +41,28 @@ test("readyz is 503 only when a check is down; degraded stays 200", async () => 
   delete checks.ca;
 });
 
-test("the port of one daemon is not shared by another of the same user", () => {
-  const second = {
-    host: "127.0.0.1",
-    port: server.port,
-    component: "peel",
-    checks: () => checks,
-    clock,
-  } as const;
-  expect(() => startHealthServer(second)).toThrow(
-    /health_addr .*the address is already in use by another program/,
-  );
+test("while another program listens there it is off, reports it, and tries again each minute", async () => {
+  const log = recordingLog();
+  const first = start();
+  const address = `127.0.0.1:${first.port}`;
+  const second = start({ port: first.port ?? 0, log });
+  expect([second.isOff(), second.port]).toEqual([true, undefined]);
+  clock.advance(60_000);
+  expect(second.isOff()).toBe(true);
+  expect(log.records).toEqual([
+    {
+      ...{ level: "warn", event: "health is off: another program listens on health_addr" },
+      fields: { address },
+    },
+  ]);
+  const port = first.port;
+  first.stop();
+  clock.advance(60_000);
+  expect([second.isOff(), second.port]).toEqual([false, port]);
+  expect(log.records.at(-1)).toMatchObject({ event: "health is served", fields: { address } });
+  expect((await fetch(`http://${address}/healthz`)).status).toBe(200);
+  second.stop();
+  expect(clock.pending).toBe(0);
 });
 
 test("a check that does not answer is down after 2 s, and holds up no other", async () => {
@@ -82,21 +95,89 @@ test("a request that would change something is 405, with any path that is served
 test("other paths are 404, with any Host header", async () => {
   expect((await get("/nothing")).status).toBe(404);
   expect((await get("/metrics")).status).toBe(404);
-  const socket = connect(server.port, "127.0.0.1");
+  const socket = connect(server.port ?? 0, "127.0.0.1");
   socket.write("GET /healthz HTTP/1.1\r\nHost: %%%\r\nConnection: close\r\n\r\n");
   let text = "";
   for await (const chunk of socket) text += chunk;
   expect(text).toMatch(/^HTTP\/1\.1 200 /);
 });
 
-test("the error for an address in use names its key", async () => {
-  const other = createServer();
-  await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
-  const { port } = other.address() as AddressInfo;
-  expect(() =>
-    startHealthServer({ host: "127.0.0.1", port, component: "peel", checks: () => checks, clock }),
-  ).toThrow(
-    `cannot listen on health_addr 127.0.0.1:${port}: the address is already in use by another program`,
+test("an address that this host does not have is an error that names its key", () => {
+  expect(() => start({ host: "192.0.2.1", port: 9090 })).toThrow(
+    "cannot listen on health_addr 192.0.2.1:9090: this host has no such address",
   );
-  other.close();
 });
+
+test("of 65 connections the oldest that sent no request is closed, and the newest is served", async () => {
+  const limited = start();
+  const port = limited.port ?? 0;
+  const open = () => openRaw(port);
+  const first = open();
+  await first.connected;
+  const others = Array.from({ length: 63 }, open);
+  await Promise.all(others.map(({ connected }) => connected));
+  const served = await fetch(`http://127.0.0.1:${port}/healthz`);
+  expect(served.status).toBe(200);
+  expect(await first.closed).toBe("");
+  // Its connection was the 64th, and has ended: there is room for one.
+  const more = [open(), open()];
+  await Promise.all(more.map(({ connected }) => connected));
+  expect(await others[0]?.closed).toBe("");
+  limited.stop();
+  await Promise.all([...others, ...more].map(({ closed }) => closed));
+});
+
+test("a client that sends no request, or not all of it, is closed after 10 s, and one that sends too much at once", async () => {
+  const limited = start();
+  const port = limited.port ?? 0;
+  const silent = openRaw(port);
+  const slow = openRaw(port, "GET /healthz HTTP/1.1\r\nHos");
+  const endless = openRaw(port, `GET /healthz HTTP/1.1\r\nX: ${"x".repeat(10_000)}`);
+  expect(await endless.closed).toBe("");
+  await Promise.all([silent.connected, slow.connected]);
+  // Connections are accepted in the order in which they were opened.
+  expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
+  clock.advance(10_000);
+  expect(await Promise.all([silent.closed, slow.closed])).toEqual(["", ""]);
+  limited.stop();
+});
+
+test("what is not a request is 400, and a client that ends its side gets its answer", async () => {
+  const port = server.port ?? 0;
+  expect(await openRaw(port, "\u0001\u0002\r\n\r\n").closed).toMatch(/^HTTP\/1\.1 400 /);
+  const half = openRaw(port, "GET http://x/healthz?a=b HTTP/1.0\r\n\r\n", true);
+  expect(await half.closed).toMatch(/^HTTP\/1\.1 200 [\s\S]*"component":"peel"/);
+});
+
+test("an answer that is larger than what the system takes at once arrives whole", async () => {
+  const large = "a".repeat(8 * 1024 * 1024);
+  const limited = start({ metrics: async () => large });
+  const answer = await fetch(`http://127.0.0.1:${limited.port}/metrics`);
+  expect((await answer.text()).length).toBe(large.length);
+  limited.stop();
+});
+
+function start(options: Partial<Parameters<typeof startHealthServer>[0]> = {}) {
+  return startHealthServer({
+    ...{ host: "127.0.0.1", port: 0, component: "peel", checks: () => checks, clock },
+    log: recordingLog(),
+    ...options,
+  });
+}
+
+/** A connection of which everything is received until it is closed. */
+function openRaw(port: number, text = "", ends = false) {
+  const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+  let received = "";
+  socket.on("data", (bytes) => {
+    received += bytes;
+  });
+  socket.on("error", () => {});
+  socket.on("end", () => socket.destroy());
+  if (ends) socket.end(text);
+  else if (text !== "") socket.write(text);
+  return {
+    connected: new Promise<void>((resolve) => socket.on("connect", () => resolve())),
+    closed: new Promise<string>((resolve) => socket.on("close", () => resolve(received))),
+  };
+}

@@ -111,6 +111,8 @@ interface BusDeps extends PeelDeps {
   /** What connections to the bus are verified with. */
   tls: Pick<BusOptions, "ca" | "clientCertificate">;
   obstacle: Obstacle;
+  /** Whether another program listens on `health_addr`. */
+  isHealthOff(): boolean;
 }
 
 /** Where the address of the bus is looked for, in this order. */
