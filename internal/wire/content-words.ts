@@ -1,3 +1,5 @@
+import { displayPeelId } from "../base/names/peel-id.ts";
+
 /** Files as an answer shows them: the digest is bytes over the bus, and text in JSON. A report may lack some. */
 interface Shown {
   environment?: string;
@@ -6,8 +8,16 @@ interface Shown {
   sources?: readonly { ref: string; commit: string }[];
 }
 
+interface ShownReleased {
+  commit: string;
+  snapshot: Uint8Array | string;
+  peels?: readonly string[];
+  peel_count?: number;
+}
+
 const shortLength = 12;
 const maxSources = 3;
+const maxPeels = 8;
 
 /** The commit of files that no single commit describes. */
 export const localCommit = "local";
@@ -39,6 +49,17 @@ function originWords(commit = "", sources: NonNullable<Shown["sources"]> = []): 
     return `${commit}, with ${named.join(", ")}${more}`;
   }
   return commit === localCommit ? commit : `commit ${shortSnapshot(commit)}`;
+}
+
+/** What peels that obey operators only run in place of it, in one line. */
+export function releasedWords({ commit, snapshot, peels, peel_count: count }: ShownReleased): string {
+  const files = `${shortSnapshot(snapshot)} (${originWords(commit)}), released`;
+  const who = "that obey operators only";
+  if (peels === undefined) return `${files}, on the peels ${who}`;
+  const all = count ?? peels.length;
+  const named = peels.slice(0, maxPeels).map(displayPeelId).join(", ");
+  const more = all > maxPeels ? ` and ${all - maxPeels} more` : "";
+  return `${files}, on ${all} ${all === 1 ? "peel that obeys operators only" : `peels ${who}`}: ${named}${more}`;
 }
 
 /** A digest as text, also in a browser, which has no `Buffer`. */

@@ -71,12 +71,10 @@ const rest = async (method: string, path: string, body?: unknown) =>
     })
   ).json as Record<string, Plain>;
 
-/** The snapshot of `base` that masters have, as they name it in a job. */
+/** The snapshot of `base` that masters publish. */
 async function inForce(): Promise<string | undefined> {
-  const { jid } = await rest("POST", "/api/v1/jobs", { targets: ["web-1"], function: "state.show_top" });
-  if (typeof jid !== "string") return undefined;
-  const { content } = await rest("GET", `/api/v1/jobs/${jid}`);
-  return (content as { snapshot: string } | undefined)?.snapshot;
+  const { environments } = await rest("GET", "/api/v1/states/releases");
+  return (environments as { content?: { snapshot: string } }[] | undefined)?.[0]?.content?.snapshot;
 }
 
 const fleet = () => {

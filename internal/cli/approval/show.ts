@@ -1,6 +1,6 @@
 import { approvalOperations } from "../../fleet/approvals/mod.ts";
 import { command, formatFields, word } from "../../program/command-line/mod.ts";
-import { contentWords } from "../../wire/content-words.ts";
+import { contentWords, releasedWords } from "../../wire/content-words.ts";
 import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
 import { type AnswerTo, request } from "../request.ts";
@@ -33,7 +33,7 @@ export const showCommand = command({
 type Shown = AnswerTo<typeof approvalOperations.getApproval>["approval"];
 
 function formatApproval(approval: Shown): string {
-  const { targets, content, agreed, needs, outcome, reason, denied_by } = approval;
+  const { targets, content, released, agreed, needs, outcome, reason, denied_by } = approval;
   const ended = denied_by ?? outcome;
   const ending = reason === undefined ? ended : `${ended}: ${reason}`;
   const more = (targets?.length ?? 0) > maxShown ? ", …" : "";
@@ -43,6 +43,7 @@ function formatApproval(approval: Shown): string {
     ["Operation", approval.operation],
     ...describeRequest(approval.request),
     ...(content === undefined ? [] : [["Files", contentWords(content)] as const]),
+    ...(released === undefined ? [] : [["Released", releasedWords(released)] as const]),
     ["Digest", approval.request_digest],
     ...(targets === undefined
       ? []

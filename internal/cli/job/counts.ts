@@ -1,5 +1,6 @@
 import { type Outcome, outcomes } from "../../fleet/jobs/records/mod.ts";
 import type { ShownContent } from "../../wire/content.ts";
+import type { ShownReleased } from "../../wire/released-content.ts";
 
 /** Number of targets with each outcome; absent means 0. */
 export type Counts = Partial<Record<Outcome, number>>;
@@ -18,6 +19,8 @@ export interface Dispatched {
   away: number;
   /** The state files that it runs, if it runs any. */
   content?: ShownContent;
+  /** What its peels run that obey operators only, where that differs. */
+  released?: ShownReleased;
 }
 
 /** `12 peels, 2 of them not connected` */

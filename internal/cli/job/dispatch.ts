@@ -4,7 +4,7 @@ import type { Bus } from "../../bus/connection/mod.ts";
 import { jobOperations } from "../../fleet/jobs/mod.ts";
 import { readCall } from "../../host/modules/mod.ts";
 import { type Cli, Exit, type RestWords } from "../../program/command-line/mod.ts";
-import { contentWords } from "../../wire/content-words.ts";
+import { contentWords, releasedWords } from "../../wire/content-words.ts";
 import { withBus } from "../operator.ts";
 import { request } from "../request.ts";
 import { approvalsFor, sayWhether } from "../roles/may-do.ts";
@@ -57,8 +57,8 @@ export async function runJob(wanted: RunRequest, cli: Cli): Promise<void> {
     });
     if (wanted.mode === "async") {
       const job = await dispatch(bus, work);
-      const { jid, targets, content } = job;
-      await cli.print({ jid, targets, status: "running", ...defined({ content }) }, () => jid);
+      const { jid, targets, content, released } = job;
+      await cli.print({ jid, targets, status: "running", ...defined({ content, released }) }, () => jid);
       sayFiles(job, cli);
       return cli.say(`${jobSize(job)}; watch with svc job watch ${job.jid}`);
     }
@@ -91,8 +91,9 @@ export async function runJob(wanted: RunRequest, cli: Cli): Promise<void> {
   });
 }
 
-function sayFiles({ content }: Dispatched, cli: Cli): void {
+function sayFiles({ content, released }: Dispatched, cli: Cli): void {
   if (content !== undefined) cli.say(`files of ${contentWords(content)}`);
+  if (released !== undefined) cli.say(`files ${releasedWords(released)}`);
 }
 
 /** A mistake in the words is reported before anything is sent to the bus. @returns what reads the rest from there */

@@ -63,8 +63,8 @@ async function meaningOf(
   called: CalledFunction | undefined,
 ): Promise<{ peels: readonly string[]; snapshot?: Uint8Array }> {
   if (targets !== undefined && called === undefined) return { peels: targets };
-  // Peels that are listed are what they are: one of them is enough to get the digest of the files.
-  const { peels, snapshot } = await resolveMeaning(bus, targets?.slice(0, 1) ?? target, called);
+  // Peels that are listed are what they are; which files they run depends on all of them.
+  const { peels, snapshot } = await resolveMeaning(bus, targets ?? target, called);
   return { peels: targets ?? peels.map(({ peel_id }) => peel_id), ...defined({ snapshot }) };
 }
 

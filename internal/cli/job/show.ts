@@ -2,7 +2,7 @@ import { defined } from "../../base/defined.ts";
 import { displayPeelId, encodePeelId } from "../../base/names/peel-id.ts";
 import type { JobView } from "../../fleet/jobs/mod.ts";
 import { command, formatFields, value } from "../../program/command-line/mod.ts";
-import { contentWords } from "../../wire/content-words.ts";
+import { contentWords, releasedWords } from "../../wire/content-words.ts";
 import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
 import { answerLine } from "./answer-line.ts";
@@ -56,6 +56,7 @@ function formatJob(view: JobView): string {
     ["Job", view.jid],
     ["Function", [view.function, ...args].join(" ")],
     ["Files", view.content && contentWords(view.content)],
+    ["Released", view.released && releasedWords(view.released)],
     ["Target", view.target ?? view.targets.map(displayPeelId).join(", ")],
     ["Schedule", view.schedule],
     ["Metadata", metadata.length === 0 ? undefined : metadata.join(" ")],

@@ -7,7 +7,7 @@ import {
   formatTable,
   type TableStyle,
 } from "../../program/command-line/mod.ts";
-import { contentWords } from "../../wire/content-words.ts";
+import { contentWords, releasedWords } from "../../wire/content-words.ts";
 import { countWords, peelCount } from "../job/counts.ts";
 
 /** Peels of a wave that stand on its line. */
@@ -75,6 +75,7 @@ function fieldsOf(view: RolloutView): [string, string][] {
     ["id", view.id],
     ["function", [view.function, ...args].join(" ")],
     ...optional("files", view.content && contentWords(view.content)),
+    ...optional("released", view.released && releasedWords(view.released)),
     ...optional("target", view.target),
     ["status", `${view.status}${paused}${ending}`],
     ...optional("reason", view.reason),

@@ -11,7 +11,7 @@ import {
 } from "../../fleet/rollout/mod.ts";
 import { filesOfCall, readCall } from "../../host/modules/mod.ts";
 import { type Cli, readFlag, readListFlag } from "../../program/command-line/mod.ts";
-import { contentWords } from "../../wire/content-words.ts";
+import { contentWords, releasedWords } from "../../wire/content-words.ts";
 import { peelCount } from "../job/counts.ts";
 import { requestFrozen } from "../job/frozen.ts";
 import { untilInterrupted } from "../job/interrupt.ts";
@@ -84,20 +84,25 @@ export async function launchRollout(
     mode === "dry-run"
       ? withNearestPeel(bus, requested.target, () => send(requested))
       : requestFrozen(bus, requested, question, send);
-  const { id, waves, max_failures, content } = await started;
-  const files = content === undefined ? "" : `\nfiles of ${contentWords(content)}`;
+  const { id, waves, max_failures, content, released } = await started;
+  const files = [
+    content === undefined ? "" : `\nfiles of ${contentWords(content)}`,
+    released === undefined ? "" : `\nfiles ${releasedWords(released)}`,
+  ].join("");
   const peels = waves.reduce((sum, wave) => sum + wave.peels.length, 0);
   const inWaves = waves.length === 1 ? "in one wave" : `in ${waves.length} waves`;
   const size = `${peelCount(peels)} ${inWaves}, at most ${max_failures} may fail`;
   if (id === undefined) {
-    await cli.print({ waves, max_failures, ...defined({ content }) }, () => formatWaves(waves, cli));
+    await cli.print({ waves, max_failures, ...defined({ content, released }) }, () =>
+      formatWaves(waves, cli),
+    );
     cli.say(`${size}; nothing was started${files}`);
     await sayWhether(bus, { ...question, ...defined({ target: wanted.target }) }, cli);
     await onPlan?.(waves.flatMap((wave) => wave.peels));
     return undefined;
   }
   if (mode === "async") {
-    await cli.print({ id, waves, max_failures, ...defined({ content }) }, () => id);
+    await cli.print({ id, waves, max_failures, ...defined({ content, released }) }, () => id);
     cli.say(`${size}; watch with svc rollout watch ${id}${files}`);
     return undefined;
   }

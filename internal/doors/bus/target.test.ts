@@ -32,9 +32,10 @@ function serve(found: { peelId: string; alive: boolean }[], maxPayload = 1024 * 
       },
     },
     mayUse: async (_, { args }) => args.environment !== "forbidden",
-    async resolveFiles({ environment, commit = "local" }) {
+    async resolveFiles({ wanted: { environment, commit = "local" }, peels }) {
       if (environment === "gone") throw new SvcError("not_found", "there is no environment gone");
-      return { environment, commit, snapshot: "ab".repeat(32) };
+      const snapshot = (peels().includes("strict") ? "cd" : "ab").repeat(32);
+      return { content: { environment, commit, snapshot } };
     },
   });
   const send = async (request: unknown) => {
@@ -77,6 +78,9 @@ test("names the state files of a function that uses some, on the first page", as
     targets: [{ peel_id: "a1", alive: true }],
     snapshot,
   });
+  // Which files they are depends on the peels.
+  const strict = serve([{ peelId: "strict", alive: true }]);
+  expect(await strict.send(apply)).toMatchObject({ snapshot: Buffer.from("cd".repeat(32), "hex") });
   // As in the query of a URL.
   expect(await send({ ...apply, args: '{"environment": "base"}' })).toMatchObject({ snapshot });
   for (const other of [{ after: "a0" }, { function: "cmd.run" }, { function: "no.such" }]) {

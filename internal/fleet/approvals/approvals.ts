@@ -25,7 +25,14 @@ export interface Approvals {
   /** Keeps a request. @throws SvcError `conflict` when too many wait, `too_large`, `storage` */
   park(
     passenger: Passenger,
-    of: { needs: number; rule: string; peels?: readonly string[]; content?: Content; isOlder?: boolean },
+    of: {
+      needs: number;
+      rule: string;
+      peels?: readonly string[];
+      content?: Content;
+      released?: Content;
+      isOlder?: boolean;
+    },
   ): Promise<WaitingRequest>;
   /** Newest first. @throws SvcError `storage` */
   list(): Promise<Approval[]>;
@@ -91,14 +98,14 @@ function contentsOf(all: readonly Approval[], now: number): Content[] {
   return all.flatMap((one) => {
     const state = stateOf(one, now);
     const isOpen = state === "waiting" || (state === "started" && one.outcome === undefined);
-    return isOpen && one.content !== undefined ? [one.content] : [];
+    return isOpen ? [one.content ?? [], one.released ?? []].flat() : [];
   });
 }
 
 async function park(
   deps: ApprovalsDeps,
   { operation, input, caller, requestId }: Passenger,
-  { needs, rule, peels, content, isOlder }: Parameters<Approvals["park"]>[1],
+  { needs, rule, peels, content, released, isOlder }: Parameters<Approvals["park"]>[1],
 ): Promise<WaitingRequest> {
   const { clock, random, mac, bucket, log, ttlMs } = deps;
   if (caller.kind !== "operator") throw new SvcError("internal", "a request that no operator asked for");
@@ -109,7 +116,7 @@ async function park(
     id: newId("apr", now, random),
     ...{ operation, rule, needs, asker, agreed: [], state: "waiting", expiresAt: now + ttlMs },
     input: decode(encode(input as Plain)),
-    ...defined({ requestId, targets: peels, content, isOlder }),
+    ...defined({ requestId, targets: peels, content, released, isOlder }),
   };
   const { id } = approval;
   const value = encodeApproval(mac, approval);

@@ -23,6 +23,7 @@ const deps = {
     if (of.before === snapshot("d")) throw new SvcError("not_found", "the blob is gone");
     return { added: 1, changed: 0, removed: 0, files: [{ change: "+" as const, path: "x" }], left_out: 0 };
   },
+  insists: (peel: string) => peel === "two",
   clock: manualClock(),
 };
 
@@ -43,6 +44,19 @@ test("peels are grouped by the files that they ran last, and a dry run counts as
   });
   expect(requested).toContainEqual({ before: snapshot("b"), after: content.snapshot, withText: true });
   expect(requested).toContainEqual({ before: undefined, after: content.snapshot, withText: true });
+});
+
+test("peels that run released files alone are compared with those", async () => {
+  const released = { ...content, snapshot: snapshot("c") };
+  const found = await changesOf(deps, { content, released, targets: ["one", "two"] }, false);
+  expect(found?.changes).toMatchObject([
+    { peels: 1, such_as: ["one"], snapshot: bytes("b") },
+    { peels: 1, such_as: ["two"], snapshot: bytes("b") },
+  ]);
+  expect(requested.slice(-2)).toEqual([
+    { before: snapshot("b"), after: content.snapshot, withText: false },
+    { before: snapshot("b"), after: released.snapshot, withText: false },
+  ]);
 });
 
 test("peels may claim any files: at most ten groups are compared", async () => {

@@ -50,32 +50,33 @@ export type CompareFiles = (
 export interface ChangesDeps {
   runs: Pick<ComplianceView, "runOf" | "caughtUp">;
   compareFiles: CompareFiles;
+  /** Whether a peel runs released files alone. */
+  insists(peel: string): boolean;
   clock: Pick<Clock, "monotonic">;
 }
 
 interface Group extends Pick<Changes, "last" | "environment" | "commit"> {
   peels: string[];
   snapshot?: string;
+  /** What they would run. */
+  after: string;
 }
 
 /** @returns `undefined` for a request that runs no files */
 export async function changesOf(
-  { runs, compareFiles, clock }: ChangesDeps,
-  { content, targets = [] }: Pick<Approval, "content" | "targets">,
+  { runs, compareFiles, insists, clock }: ChangesDeps,
+  { content, released = content, targets = [] }: Pick<Approval, "content" | "released" | "targets">,
   withText: boolean,
 ): Promise<{ changes: Changes[]; changes_left_out?: number } | undefined> {
-  if (content === undefined) return undefined;
+  if (content === undefined || released === undefined) return undefined;
   await runs.caughtUp();
-  const groups = groupsOf(targets, runs);
+  const groups = groupsOf(targets, runs, (peel) => (insists(peel) ? released : content).snapshot);
   const budget = comparisonBudget(clock);
   const changes: Changes[] = [];
-  for (const { peels, snapshot, ...group } of groups.slice(0, maxGroups)) {
+  for (const { peels, snapshot, after, ...group } of groups.slice(0, maxGroups)) {
     const shown = { ...group, peels: peels.length, such_as: peels.slice(0, namedPeels).map(displayPeelId) };
     const ran = snapshot === undefined ? {} : { snapshot: Buffer.from(snapshot, "hex") };
-    const compared = await compareFiles(
-      { before: snapshot, after: content.snapshot, withText },
-      budget,
-    ).catch(notCompared);
+    const compared = await compareFiles({ before: snapshot, after, withText }, budget).catch(notCompared);
     changes.push({ ...shown, ...ran, ...compared });
   }
   const leftOut = groups.length - changes.length;
@@ -89,10 +90,14 @@ function notCompared(thrown: unknown) {
 }
 
 /** The largest first. */
-function groupsOf(targets: readonly string[], runs: ChangesDeps["runs"]): Group[] {
+function groupsOf(
+  targets: readonly string[],
+  runs: ChangesDeps["runs"],
+  afterOf: (peel: string) => string,
+): Group[] {
   const groups = new Map<string, Group>();
   for (const peel of targets) {
-    const last = lastOf(peel, runs);
+    const last = { ...lastOf(peel, runs), after: afterOf(peel) };
     const key = JSON.stringify(last);
     const group = groups.get(key) ?? { ...last, peels: [] };
     group.peels.push(peel);
@@ -102,7 +107,7 @@ function groupsOf(targets: readonly string[], runs: ChangesDeps["runs"]): Group[
 }
 
 /** A run that only tests needs no agreement: what it used must not hide what an agreement would change. */
-function lastOf(peel: string, { runOf }: ChangesDeps["runs"]): Omit<Group, "peels"> {
+function lastOf(peel: string, { runOf }: ChangesDeps["runs"]): Omit<Group, "peels" | "after"> {
   const report = runOf(peel)?.report;
   if (report === undefined) return { last: "never_ran" };
   const { test, snapshot, environment, commit } = report;

@@ -5,6 +5,7 @@ import { encode, type Plain } from "../../base/msgpack.ts";
 import { described, digest, integer, plain, timestamp, titled } from "../../base/schema.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import { content, shownContent } from "../../wire/content.ts";
+import { shownReleasedFiles, showReleasedFiles } from "../../wire/released-content.ts";
 import { type Call, operation } from "../operation/mod.ts";
 import type { Approvals } from "./approvals.ts";
 import { type ChangesDeps, changesField, changesOf } from "./changes.ts";
@@ -50,6 +51,12 @@ const view = titled(
     targets: v.exactOptional(described(v.array(v.string()), "Encoded ids of the peels that it is about")),
     content: v.exactOptional(
       described(shownContent, "The state files that run, whatever is published later"),
+    ),
+    released: v.exactOptional(
+      described(
+        shownReleasedFiles,
+        "What those of its peels run that obey operators only, where they run other state files",
+      ),
     ),
     changes: v.exactOptional(
       described(changesField, "How the files differ from what the peels ran last, while the request waits"),
@@ -170,7 +177,7 @@ function readable(input: Plain): Plain {
 }
 
 function show(approval: Approval, now: number): v.InferOutput<typeof view> {
-  const { input, targets, content: files, requestId, asker } = approval;
+  const { input, targets, content: files, released, requestId, asker } = approval;
   return {
     ...summarize(approval, now),
     request: readable(input),
@@ -178,6 +185,7 @@ function show(approval: Approval, now: number): v.InferOutput<typeof view> {
     ...defined({
       targets: targets === undefined ? undefined : [...targets],
       content: files && content.show(files),
+      released: released && showReleasedFiles(released),
       request_id: requestId,
       signed: signedBy(asker),
     }),

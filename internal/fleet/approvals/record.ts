@@ -45,6 +45,8 @@ const fields = {
   targets: optional(list(v.string())),
   /** The files of the tree that it is about, if it runs any: exactly these run, whatever is published meanwhile. */
   content: optional(content),
+  /** Those for its peels that run released files alone, where they differ. */
+  released: optional(content),
   /** Whether these were not the newest files of their environment when it was requested. */
   isOlder: ["is_older", optional(v.boolean())],
   requestId: ["request_id", optional(text)],

@@ -41,7 +41,8 @@ export function starterOf({ starters }: ApprovalsDeps, { operation }: Approval):
 
 /** Starts a request in the name of the requester, with the roles that the requester has now. */
 async function startNow(deps: ApprovalsDeps, approval: Approval): Promise<unknown> {
-  const { id, asker, agreed, requestId, input, startedAt = 0, targets, content, isOlder } = approval;
+  const { id, asker, agreed, requestId, input, startedAt = 0, targets, isOlder } = approval;
+  const { content, released } = approval;
   const starter = starterOf(deps, approval);
   // An attacker who controls the bus can put back the record of a request that was started, as if its start had been cut off.
   if (approval.expiresAt <= deps.clock.now()) {
@@ -64,7 +65,7 @@ async function startNow(deps: ApprovalsDeps, approval: Approval): Promise<unknow
         envelope === undefined ? [] : { operator: name, envelope },
       ),
       startedAt,
-      ...defined({ peels: targets, content, isOlder }),
+      ...defined({ peels: targets, content, released, isOlder }),
       idFor: (prefix) => keyedId(prefix, startedAt, deps.mac("approval-starts", [id, prefix])),
     },
   });

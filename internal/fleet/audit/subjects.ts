@@ -19,7 +19,7 @@ const maxArgumentBytes = 4_096;
 export function describeSubjects(
   { touched, input, scope, agreement }: Pick<Passenger, "touched" | "input" | "scope" | "agreement">,
   isSafe: (functionName: string) => boolean,
-  files?: Content,
+  files?: { content: Content; released?: Content },
 ): Subjects {
   const fields = Object(input) as Record<string, unknown>;
   const called = fields.function;
@@ -79,10 +79,14 @@ function versionOf(touched: Touch): Subjects {
   return version !== undefined && Number.isSafeInteger(version) && version > 0 ? { version } : {};
 }
 
-function ofFiles(files: Content | undefined): Subjects {
+function ofFiles(files: { content: Content; released?: Content } | undefined): Subjects {
   if (files === undefined) return {};
-  const { environment, commit, snapshot } = files;
-  return { environment: short(environment), commit, snapshot };
+  const { environment, commit, snapshot } = files.content;
+  const { released } = files;
+  return {
+    ...{ environment: short(environment), commit, snapshot },
+    ...(released && { released: { commit: released.commit, snapshot: released.snapshot } }),
+  };
 }
 
 function ofTouch(touched: Touch): Subjects {

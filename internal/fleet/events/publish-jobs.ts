@@ -6,7 +6,9 @@ import type { Plain } from "../../base/msgpack.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { append } from "../../bus/streams/mod.ts";
 import { eventSubject } from "../../bus/subjects/subjects.ts";
+import type { Content } from "../../wire/content.ts";
 import { encodeServiceEvent } from "../../wire/peel-event.ts";
+import { showReleased } from "../../wire/released-content.ts";
 import type { Job } from "../jobs/records/mod.ts";
 import { depthOf, masterSource } from "../reactor/events/mod.ts";
 import { createBacklog } from "./backlog.ts";
@@ -24,16 +26,29 @@ export interface JobTeller {
 }
 
 /** What an event says of a job. */
-type Reported = Pick<Job, "jid" | "function" | "target" | "createdBy" | "settled" | "content"> & {
+type Reported = Pick<
+  Job,
+  "jid" | "function" | "target" | "createdBy" | "settled" | "content" | "released"
+> & {
   targets: number;
   depth: number;
 };
 
+type ReleasedFiles = Pick<Content, "commit" | "snapshot"> & { peels?: readonly string[] };
+
 /** The state files that a job or rollout runs, as an event names them. */
-export function filesOf({ content }: Pick<Job, "content">): Record<string, Plain> {
+export function filesOf({
+  content,
+  released,
+}: Pick<Job, "content"> & { released?: ReleasedFiles }): Record<string, Plain> {
   if (content === undefined) return {};
   const { environment, commit, snapshot } = content;
-  return { content: { environment, commit, snapshot } };
+  return { content: { environment, commit, snapshot }, ...(released && { released: shownIn(released) }) };
+}
+
+/** The digest is text, as that of the content. A rollout names no peels: its jobs do. */
+function shownIn({ commit, snapshot, peels }: ReleasedFiles): Record<string, Plain> {
+  return { ...(peels && showReleased({ commit, snapshot, peels })), commit, snapshot };
 }
 
 /**
@@ -68,10 +83,11 @@ export function publishJobs({ bus, clock, log }: { bus: Bus; clock: Clock; log: 
     });
   };
   return {
-    note({ jid, function: name, target, targets, createdBy, createdAt, settled, metadata, content, ...job }) {
+    note({ jid, function: name, target, targets, createdBy, createdAt, settled, metadata, ...job }) {
       // Its result is an event, and a tombstone never was a job.
       if (job.schedule !== undefined || job.forbidden === true) return;
-      const fields = { jid, function: name, createdBy, ...defined({ target, settled, content }) };
+      const { content, released } = job;
+      const fields = { jid, function: name, createdBy, ...defined({ target, settled, content, released }) };
       const known: Reported = { ...fields, targets: targets.length, depth: depthOf(metadata) };
       if (isLoaded) report(known);
       else backlog.add(known, settled?.finishedAt ?? createdAt);

@@ -1,9 +1,9 @@
 import { SvcError, toSvcError } from "../../base/errors.ts";
 import { encode } from "../../base/msgpack.ts";
 import { sha256 } from "../../base/sha256.ts";
-import type { Content as Files } from "../../wire/content.ts";
 import { type Content, describeEnd, describeSubjects, type End } from "../audit/mod.ts";
 import { type Ending, nameOfCaller, type Passenger } from "../operation/mod.ts";
+import type { MeantFiles } from "../releases/mod.ts";
 
 const maxReason = 500;
 const maxName = 256;
@@ -34,7 +34,7 @@ export const isRecorded = ({ kind, operation }: Pick<Passenger, "kind" | "operat
 export function contentOf(
   passenger: Passenger,
   { isSafe }: ContentDeps,
-  files?: Files,
+  files?: MeantFiles,
 ): Omit<Content, "at" | "master" | "outcome" | "reason"> {
   const { caller, operation, input, requestId = "" } = passenger;
   const operator = caller.kind === "operator" ? caller : undefined;

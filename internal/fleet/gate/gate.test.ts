@@ -22,7 +22,9 @@ function gated(
     refuses?: SvcError;
     /** A snapshot that nobody can fetch any more. */
     gone?: string;
-    park?: () => Promise<WaitingRequest>;
+    park?: (...waiting: unknown[]) => Promise<WaitingRequest>;
+    /** A peel that runs released files alone. */
+    insists?: string;
     fails?: (entry: Written) => boolean;
   } = {},
 ) {
@@ -54,8 +56,12 @@ function gated(
     },
     approvals: () => (park === undefined ? undefined : { takes: () => true, park }),
     administrators: () => [],
-    async resolveFiles({ environment }) {
-      return { environment, commit: "local", snapshot: "ab".repeat(32), sources: [] };
+    resolve: async () => ["web-1"],
+    async resolveFiles({ wanted: { environment }, peels, isSigned }) {
+      const content = { environment, commit: "local", snapshot: "ab".repeat(32), sources: [] };
+      if (options.insists === undefined || !(await peels()).includes(options.insists)) return { content };
+      const released = { environment, commit: "c1", snapshot: "cd".repeat(32) };
+      return isSigned ? { content: released } : { content, released };
     },
     async assertPublished({ snapshot }) {
       if (options.gone === snapshot) throw new SvcError("not_found", "no longer published");
@@ -302,6 +308,51 @@ describe("state files", () => {
       message:
         "the state files of base are abababababab now, not cdcdcdcdcdcd: nothing was started; ask again",
     });
+  });
+
+  test("for peels that run released files alone are recorded, and go with the request", async () => {
+    const kept: unknown[] = [];
+    const given: unknown[] = [];
+    const does = operation({
+      ...run,
+      async run(_, __, { content, released, peels }) {
+        given.push([content?.snapshot.slice(0, 2), released?.snapshot.slice(0, 2), peels]);
+        return { jid: "job-1", targets: [] };
+      },
+    });
+    const fields = { target: "*", function: "state.apply", args: {} };
+    const requestIt = async (
+      options: Parameters<typeof gated>[0],
+      caller: Caller = ann,
+      agreement?: Agreement,
+    ) => {
+      const { gate, log, written } = gated(options);
+      const call = { caller, log, clock, gate, ...defined({ agreement }) };
+      await invoke(does, {}, { fields }, call).catch(() => {});
+      return written[0]?.subjects;
+    };
+    const insists = "web-1";
+    const released = { commit: "c1", snapshot: "cd".repeat(32) };
+    expect(await requestIt({ insists })).toMatchObject({ snapshot: "ab".repeat(32), released });
+    // It runs on exactly the peels for which this was decided.
+    expect(given.pop()).toEqual(["ab", "cd", ["web-1"]]);
+    const signed = { envelope: Buffer.from("e"), subject: "svc.job.request" };
+    const whole = await requestIt({ insists }, { ...ann, signed } as Caller);
+    expect(whole).toMatchObject(released);
+    expect(whole).not.toHaveProperty("released");
+    expect(given.pop()).toEqual(["cd", undefined, ["web-1"]]);
+    // The control.
+    expect(await requestIt({ insists: "db-1" })).not.toHaveProperty("released");
+    expect(given.pop()).toEqual(["ab", undefined, ["web-1"]]);
+    // A request that waits keeps both, and starts with both.
+    const park = async (...waiting: unknown[]) => {
+      kept.push(waiting[1]);
+      return new WaitingRequest("apr-1", 1);
+    };
+    await requestIt({ insists, park });
+    expect(kept).toMatchObject([{ content: files("ab"), released: { environment: "base", ...released } }]);
+    await requestIt({ insists }, ann, { ...agreedTo("ab"), released: files("ef") });
+    expect(given.pop()).toEqual(["ab", "ef", undefined]);
   });
 
   test("that others agreed to are those that were signed, whatever is published now", async () => {

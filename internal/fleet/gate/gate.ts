@@ -7,7 +7,9 @@ import type { Content } from "../../wire/content.ts";
 import type { Approvals } from "../approvals/mod.ts";
 import type { AuditWriter, Recorder } from "../audit/mod.ts";
 import type { Ending, Gate, Passenger } from "../operation/mod.ts";
-import { describeCaller, type FilesOfRequest, filesOf, type RoleGate, whoCan } from "../roles/mod.ts";
+import type { MeantFiles, RequestForFiles } from "../releases/mod.ts";
+import { describeCaller, filesOf, type RoleGate, whoCan } from "../roles/mod.ts";
+import type { Target } from "../targeting/mod.ts";
 import { assertAgreed, requestedApprovals } from "./agreement.ts";
 import { type ContentDeps, contentOf, endOf, isRecorded, nonceOf, reasonOf } from "./entry.ts";
 import { assertSameFiles } from "./files.ts";
@@ -17,8 +19,10 @@ export interface GateDeps extends ContentDeps {
   roles: Pick<RoleGate, "authorize">;
   /** Keeps requests that wait for others; `undefined` until everything that they can start is known. */
   approvals(): Pick<Approvals, "takes" | "park"> | undefined;
-  /** The files that an environment has now. @throws SvcError `not_found`, `unavailable` */
-  resolveFiles(wanted: FilesOfRequest): Promise<Content>;
+  /** @returns sorted encoded peel ids of members @throws SvcError `bad_request`, `unavailable`, `storage` */
+  resolve(target: Target): Promise<string[]>;
+  /** The files that a request means now. @throws SvcError `not_found`, `unavailable` */
+  resolveFiles(of: RequestForFiles): Promise<MeantFiles>;
   /** @throws SvcError `not_found` for files that are no longer published, `unavailable` */
   assertPublished(content: Content): Promise<void>;
   /** Names of the operators who have the role `admin` now. */
@@ -35,7 +39,7 @@ type Park = (() => Promise<WaitingRequest>) | undefined;
 interface Admitted {
   park?: Park;
   /** The files of the tree that it runs, if it runs any. */
-  content?: Content | undefined;
+  files?: MeantFiles | undefined;
 }
 
 /**
@@ -54,8 +58,8 @@ export function createGate(deps: GateDeps): Gate {
         await refusals.add(passenger, thrown);
         throw thrown;
       }
-      const { park, content } = admitted;
-      const entry = () => contentOf(passenger, deps, content);
+      const { park, files } = admitted;
+      const entry = () => contentOf(passenger, deps, files);
       if (park !== undefined) throw await parked(passenger, park, entry(), deps);
       if (!isRecorded(passenger)) return async () => {};
       const end = await deps.recorder.begin(entry(), nonceOf(passenger));
@@ -83,35 +87,53 @@ async function admit(passenger: Passenger, deps: GateDeps): Promise<Admitted> {
   });
   if (agreement !== undefined) {
     assertAgreed(agreement, byRoles, peels);
-    const { content } = agreement;
+    const { content, released } = agreement;
     if (content === undefined) return {};
     // What waits is stored apart from what was signed.
     assertSameFiles(filesOf(passenger) ?? content, content);
     await deps.assertPublished(content);
-    passenger.settle?.(content);
-    return { content };
+    const files = { content, ...defined({ released }) };
+    passenger.settle?.(files);
+    return { files };
   }
-  const content = await resolveFiles(passenger, deps);
-  if (content !== undefined) passenger.settle?.(content);
+  const files = await resolveFiles(passenger, deps, async () => {
+    peels ??= await resolvePeels(passenger, deps);
+    return peels;
+  });
+  if (files !== undefined) passenger.settle?.(files);
   const needs = Math.max(byRoles, requestedApprovals(passenger));
-  if (needs === 0) return { content };
+  if (needs === 0) return { files };
   const reason = rule ?? "the request asks for it";
   const approvals = deps.approvals();
   if (!approvals?.takes(passenger.operation)) throw cannotWait(passenger, needs, reason, deps);
-  const waiting = { needs, rule: reason, ...defined({ peels, content, isOlder }) };
-  return { park: () => approvals.park(passenger, waiting), content };
+  const waiting = { needs, rule: reason, ...files, ...defined({ peels, isOlder }) };
+  return { park: () => approvals.park(passenger, waiting), files };
 }
 
 /** What its environment means now: what it starts uses these files. */
 async function resolveFiles(
   passenger: Passenger,
   deps: Pick<GateDeps, "resolveFiles">,
-): Promise<Content | undefined> {
-  const wanted = filesOf(passenger);
-  if (wanted === undefined) return undefined;
-  const found = await deps.resolveFiles(wanted);
-  assertSameFiles(wanted, found);
+  peels: RequestForFiles["peels"],
+): Promise<MeantFiles | undefined> {
+  const requested = filesOf(passenger);
+  if (requested === undefined) return undefined;
+  const { caller } = passenger;
+  const { snapshot: _, isUnreleased = false, ...wanted } = requested;
+  const isSigned = caller.kind === "operator" && caller.signed !== undefined;
+  const found = await deps.resolveFiles({ wanted, peels, isSigned, isUnreleased });
+  assertSameFiles(requested, found.content);
   return found;
+}
+
+/** The peels of a request whose roles were not judged: it runs on these, and on no others that match a moment later. */
+async function resolvePeels(
+  { touched, fix }: Pick<Passenger, "touched" | "fix">,
+  { resolve }: Pick<GateDeps, "resolve">,
+): Promise<readonly string[]> {
+  const peels = "peels" in touched ? await resolve(touched.peels) : [];
+  fix?.(peels);
+  return peels;
 }
 
 function cannotWait(

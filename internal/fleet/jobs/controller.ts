@@ -85,7 +85,7 @@ export function createJobController(deps: JobControllerDeps): JobController {
     running: () => running.size,
     async contents() {
       await watch.caughtUp();
-      return [...running.values()].flatMap(({ job }) => job.content ?? []);
+      return [...running.values()].flatMap(({ job }) => filesOf(job));
     },
     oldestRunning() {
       let oldest: number | undefined;
@@ -100,6 +100,12 @@ export function createJobController(deps: JobControllerDeps): JobController {
       for (const { job } of [...running.values()]) running.end(job.jid);
     },
   };
+}
+
+/** All state files that the peels of a job run. */
+function filesOf({ content, released }: Job): Content[] {
+  if (content === undefined) return [];
+  return released === undefined ? [content] : [content, { ...content, ...released }];
 }
 
 function list(followed: FollowedJobs, query: JobQuery): Awaited<ReturnType<JobController["list"]>> {

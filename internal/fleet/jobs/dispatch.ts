@@ -9,6 +9,7 @@ import { checkCall } from "../../host/modules/mod.ts";
 import { merkleTree, type TreePart } from "../../identity/merkle/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
 import type { Content } from "../../wire/content.ts";
+import type { ReleasedContent } from "../../wire/released-content.ts";
 import { timeoutOf } from "../../wire/timeout.ts";
 import { idOfRequest } from "../requests/mod.ts";
 import { chosenTarget, type Target } from "../targeting/mod.ts";
@@ -54,6 +55,10 @@ export interface DispatchDeps {
   approvedBy?: readonly string[];
   /** The files that it was accepted for. */
   content?: Content;
+  /** Those for its peels that run released files alone, where they differ. */
+  released?: Content;
+  /** Whether a peel runs released files alone; none does unless given. */
+  insists?(peel: string): boolean;
   log: Log;
 }
 
@@ -107,7 +112,7 @@ export async function dispatchJob(
     jid: identity?.jid ?? newJobId(deps, createdAt),
     function: request.function,
     args,
-    ...defined({ target: request.target, content: deps.content }),
+    ...defined({ target: request.target, content: deps.content, released: releasedFor(deps, targets) }),
     targets,
     metadata: request.metadata ?? {},
     timeoutMs,
@@ -146,6 +151,15 @@ export async function dispatchJob(
 
 function newJobId({ signed, mac, random }: DispatchDeps, createdAt: number): string {
   return signed === undefined ? newId("job", createdAt, random) : idOfRequest("job", signed, mac);
+}
+
+function releasedFor(
+  { released, insists = () => false }: DispatchDeps,
+  targets: readonly string[],
+): ReleasedContent | undefined {
+  const peels = released === undefined ? [] : targets.filter(insists).sort();
+  if (released === undefined || peels.length === 0) return undefined;
+  return { commit: released.commit, snapshot: released.snapshot, peels };
 }
 
 function signedFor({ signed, partOf }: DispatchDeps, targets: string[]): SignedRequestOf | undefined {

@@ -4,6 +4,7 @@ import { SvcError } from "../../base/errors.ts";
 import { encodePeelId } from "../../base/names/peel-id.ts";
 import { described, integer, plain, plainMap, timestamp, titled } from "../../base/schema.ts";
 import { content, shownContent } from "../../wire/content.ts";
+import { shownReleased, showReleased } from "../../wire/released-content.ts";
 import { endings } from "../../wire/return.ts";
 import { type Call, feed, operation, operatorOf, pageFields, pageOf } from "../operation/mod.ts";
 import { resolveFor, targetOf } from "../targeting/mod.ts";
@@ -86,6 +87,9 @@ const summary: v.GenericSchema<JobSummary> = titled(
   }),
 );
 
+const released = v.exactOptional(
+  described(shownReleased, "What its peels run that obey operators only, where they run other state files"),
+);
 const viewFields = {
   ...common,
   args: plainMap,
@@ -100,6 +104,7 @@ const viewFields = {
   cancelled_by: v.exactOptional(v.string()),
   cancel_request_id: v.exactOptional(described(v.string(), "Id of the request that cancelled it")),
   approved_by: v.exactOptional(described(v.array(v.string()), "The other operators who agreed to it")),
+  released,
   outcomes: described(v.record(v.string(), v.picklist(outcomes)), "By encoded peel id"),
 };
 const view: v.GenericSchema<JobView> = titled(
@@ -140,6 +145,7 @@ export const createJob = operation({
       /** Number of targets that are not connected now. */
       away: v.optional(v.number(), 0),
       content: v.exactOptional(described(shownContent, "The state files that it runs")),
+      released,
     }),
   ),
   touches: (input) => ({ peels: targetOf(input) }),
@@ -149,7 +155,14 @@ export const createJob = operation({
     const { agreement } = call;
     const approvedBy = agreement?.by;
     const source = call.caller.kind === "reactor" ? ("reactor" as const) : ("operator" as const);
-    const about = defined({ requestId, signed: signedOf(call), approvedBy, content: call.content, span });
+    const about = defined({
+      requestId,
+      signed: signedOf(call),
+      approvedBy,
+      content: call.content,
+      released: call.released,
+      span,
+    });
     const scoped = { ...deps, resolve, log, source, ...about };
     const identity =
       agreement === undefined ? given : { jid: agreement.idFor("job"), createdAt: agreement.startedAt };
@@ -157,7 +170,10 @@ export const createJob = operation({
     call.note?.({ jid: job.jid });
     return {
       ...{ jid: job.jid, targets: job.targets, status: "running" as const, away },
-      ...defined({ content: job.content && content.show(job.content) }),
+      ...defined({
+        content: job.content && content.show(job.content),
+        released: job.released && showReleased(job.released),
+      }),
     };
   },
 });

@@ -22,15 +22,13 @@ const job = (snapshot: string | undefined, change: Partial<Job> = {}): Job =>
   });
 const releaseOf = (snapshot: string) => ({ bytes: Buffer.from(`release of ${snapshot}`), records: [] });
 
-/** A master whose peels web-* obey operators only. @returns what each peel gets: its files, and their release */
-function send(one: Job, newest: string | undefined, kind: "send" | "resend" | "sign" = "send") {
+/** @returns what each peel gets: its files, and their release */
+function send(one: Job, kind: "send" | "resend" | "sign" = "send") {
   const sent = new Map<string, Uint8Array>();
   const commands = createCommands({
     bus: { publish: (subject, data) => sent.set(subject.split(".").at(-1) ?? "", data) },
     ...{ key, mac, log: recordingLog() },
     released: {
-      insists: (peel) => peel.startsWith("web"),
-      newest: (environment) => (environment === "base" ? newest : undefined),
       releaseOf: ({ snapshot }) => ([released, older].includes(snapshot) ? releaseOf(snapshot) : undefined),
     },
   });
@@ -50,23 +48,30 @@ const plain = (snapshot: string) => [snapshot, undefined];
 const whole = (snapshot: string) => [snapshot, `release of ${snapshot}`];
 
 test.each(["send", "resend", "sign"] as const)(
-  "without an operator, peels that insist get the newest release, and the others what is in force (%s)",
+  "peels that run released files alone get those that were accepted for them, and the others what is in force (%s)",
   (kind) => {
-    expect(send(job(inForce), released, kind)).toEqual([whole(released), whole(released), plain(inForce)]);
-    // Nothing is released: each peel decides by itself.
-    expect(send(job(inForce), undefined, kind)).toEqual([plain(inForce), plain(inForce), plain(inForce)]);
-    expect(send(job(released), released, kind)).toEqual([whole(released), whole(released), whole(released)]);
+    const forSome = { released: { commit: "def", snapshot: released, peels: ["web-1", "web-2"] } };
+    expect(send(job(inForce, forSome), kind)).toEqual([whole(released), whole(released), plain(inForce)]);
+    expect(send(job(inForce), kind)).toEqual([plain(inForce), plain(inForce), plain(inForce)]);
+    expect(send(job(released), kind)).toEqual([whole(released), whole(released), whole(released)]);
   },
 );
 
 test("what an operator signed stays, with the release of these files if there is one", () => {
   const request = { subject: "svc.job.request", envelope: systemRandom(20) };
-  expect(send(job(older, { request }), released)).toEqual(targets.map(() => whole(older)));
-  expect(send(job(inForce, { request }), released)).toEqual(targets.map(() => plain(inForce)));
+  expect(send(job(older, { request }))).toEqual(targets.map(() => whole(older)));
+  expect(send(job(inForce, { request }))).toEqual(targets.map(() => plain(inForce)));
+});
+
+test("nothing is sent when someone changes the released files of a stored job", () => {
+  const forSome = { released: { commit: "def", snapshot: released, peels: ["web-1"] } };
+  const known = job(inForce, forSome);
+  expect(send(known)).toHaveLength(3);
+  for (const change of [{ snapshot: older }, { peels: ["web-1", "db-1"] }]) {
+    expect(() => send({ ...known, released: { ...forSome.released, ...change } })).toThrow();
+  }
 });
 
 test("a job that uses no files has no release", () => {
-  expect(send(job(undefined, { function: "test.ping" }), released)).toEqual(
-    targets.map(() => [undefined, undefined]),
-  );
+  expect(send(job(undefined, { function: "test.ping" }))).toEqual(targets.map(() => [undefined, undefined]));
 });

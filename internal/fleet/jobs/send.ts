@@ -7,7 +7,6 @@ import { merkleTree, type ProvingTree, partialTree } from "../../identity/merkle
 import type { KeyPair, RecordMac } from "../../identity/mod.ts";
 import { type Evidence, encodeCall, encodeStop, type ProvenRelease } from "../../wire/call.ts";
 import { type CommandKind, signCommand, signForAll } from "../../wire/command.ts";
-import { localCommit } from "../../wire/content-words.ts";
 import { type SiteTargets, signForSite } from "../../wire/site-command.ts";
 import { isGenuineJob, type Job, type SignedRequestOf } from "./records/mod.ts";
 
@@ -32,20 +31,13 @@ const subjects: Record<CommandKind, (jid: string, peel: string) => string> = {
   stop: stopSubject,
 };
 
-/** The releases of state files, and which peels run released files alone. */
+/** The releases of state files. */
 export interface ReleasedFiles {
-  insists(peel: string): boolean;
-  /** Digest of the newest released files of an environment, hex. */
-  newest(environment: string): string | undefined;
   /** The newest release of exactly these files. */
   releaseOf(files: { environment: string; snapshot: string }): ProvenRelease | undefined;
 }
 
-const nothingReleased: ReleasedFiles = {
-  insists: () => false,
-  newest: () => undefined,
-  releaseOf: () => undefined,
-};
+const nothingReleased: ReleasedFiles = { releaseOf: () => undefined };
 
 export interface CommandDeps {
   bus: Pick<Bus, "publish">;
@@ -91,18 +83,17 @@ export function createCommands(deps: CommandDeps): Commands {
   return {
     send(kind, job, peels) {
       if (!mayBeSigned(signing, kind, job)) return;
-      for (const part of byFiles(signing, kind, job, [...peels])) {
+      for (const part of byFiles(kind, job, [...peels])) {
         publish(signing, kind, part.job, sendToSites(signing, kind, part.job, part.peels));
       }
     },
     resend(kind, job, peels) {
       if (!mayBeSigned(signing, kind, job)) return;
-      for (const part of byFiles(signing, kind, job, [...peels]))
-        publish(signing, kind, part.job, part.peels);
+      for (const part of byFiles(kind, job, [...peels])) publish(signing, kind, part.job, part.peels);
     },
     sign(kind, job, peel) {
       if (!mayBeSigned(signing, kind, job)) return undefined;
-      const [part] = byFiles(signing, kind, job, [peel]);
+      const [part] = byFiles(kind, job, [peel]);
       return signFor(signing, kind, part?.job ?? job, peel);
     },
   };
@@ -117,28 +108,23 @@ function mayBeSigned({ mac, log, judged }: Signing, kind: CommandKind, job: Job)
   return genuine;
 }
 
-/**
- * Tells peels that run released files alone from the others: what no operator signed means the newest release for them,
- * and the files in force for the others.
- */
+/** Separates the peels that run released files alone, where other files are in force for the rest. */
 function byFiles(
-  { released }: Signing,
   kind: CommandKind,
   job: Job,
   peels: readonly string[],
 ): { job: Job; peels: readonly string[] }[] {
-  const { content, request } = job;
-  const everyone = [{ job, peels }];
-  if (kind === "stop" || content === undefined || request !== undefined) return everyone;
-  const snapshot = released.newest(content.environment);
-  if (snapshot === undefined || snapshot === content.snapshot) return everyone;
-  const insisting = peels.filter((peel) => released.insists(peel));
-  if (insisting.length === 0) return everyone;
-  const { environment } = content;
-  const others = peels.filter((peel) => !released.insists(peel));
+  const { content, released } = job;
+  if (kind === "stop" || content === undefined || released === undefined) return [{ job, peels }];
+  const { commit, snapshot } = released;
+  const insisting = new Set(released.peels);
+  const [others, own] = [
+    peels.filter((peel) => !insisting.has(peel)),
+    peels.filter((peel) => insisting.has(peel)),
+  ];
   return [
     { job, peels: others },
-    { job: { ...job, content: { environment, commit: localCommit, snapshot } }, peels: insisting },
+    { job: { ...job, content: { environment: content.environment, commit, snapshot } }, peels: own },
   ].filter((part) => part.peels.length > 0);
 }
 

@@ -6,6 +6,7 @@ import { isId } from "../../base/id.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import type { Bucket } from "../../bus/storage/mod.ts";
 import { content, type ShownContent } from "../../wire/content.ts";
+import { type ShownReleased, showReleased } from "../../wire/released-content.ts";
 import type { JobReturn } from "../../wire/return.ts";
 import type { JobEvent } from "./events.ts";
 import { readEvents } from "./read-events.ts";
@@ -42,6 +43,7 @@ export interface JobView {
   created_by: string;
   approved_by?: string[];
   content?: ShownContent;
+  released?: ShownReleased;
   request_id?: string;
   deadline: string;
   cancelled_at?: string;
@@ -161,7 +163,11 @@ export async function viewOf(
     created_at: rfc3339(job.createdAt),
     created_by: job.createdBy,
     ...(job.approvedBy === undefined ? {} : { approved_by: [...job.approvedBy] }),
-    ...defined({ content: job.content && content.show(job.content), request_id: job.requestId }),
+    ...defined({
+      content: job.content && content.show(job.content),
+      released: job.released && showReleased(job.released),
+      request_id: job.requestId,
+    }),
     deadline: rfc3339(job.deadline),
     ...at("cancelled_at", job.cancelledAt),
     ...defined({ cancelled_by: job.cancelledBy, cancel_request_id: job.cancelRequestId }),

@@ -3,7 +3,6 @@ import { defined } from "../../base/defined.ts";
 import { describeError, meaningOf, SvcError, toSvcError } from "../../base/errors.ts";
 import type { LogFields } from "../../base/log.ts";
 import { WaitingRequest } from "../../base/waiting.ts";
-import type { Content } from "../../wire/content.ts";
 import { type Call, type InputSchema, nameOfCaller, type Operation, type Touch } from "./operation.ts";
 import { parse, type RawRequest } from "./parse.ts";
 
@@ -70,10 +69,10 @@ async function throughGate<T>(
   { name, kind, scope }: Pick<Operation<never, never, never>, "name" | "kind" | "scope">,
   { input, touched }: { input: unknown; touched: Touch },
   { gate, caller, requestId, agreement }: Call,
-  run: (fixed: Pick<Call, "peels" | "content">) => Promise<T>,
+  run: (fixed: Pick<Call, "peels" | "content" | "released">) => Promise<T>,
 ): Promise<T> {
   if (gate === undefined || scope === "public" || scope === "self") return run({});
-  const fixed: Pick<Call, "peels" | "content"> = {};
+  const fixed: Pick<Call, "peels" | "content" | "released"> = {};
   const passenger = {
     operation: name,
     kind,
@@ -84,8 +83,8 @@ async function throughGate<T>(
     fix(peels: readonly string[]) {
       fixed.peels = peels;
     },
-    settle(content: Content) {
-      fixed.content = content;
+    settle(files: Required<Pick<Call, "content">> & Pick<Call, "released">) {
+      Object.assign(fixed, files);
     },
     ...defined({ requestId, agreement }),
   };

@@ -78,6 +78,8 @@ export interface Agreement {
   peels?: readonly string[];
   /** The files that they agreed to, if it runs files of the tree. */
   content?: Content;
+  /** Those for its peels that run released files alone, where they differ. */
+  released?: Content;
   /** Whether these were not the newest files of their environment when it was requested. */
   isOlder?: boolean;
   /** Makes the id of what it starts: it is the same, whichever master does it, however often. */
@@ -125,6 +127,8 @@ export interface Call {
   peels?: readonly string[];
   /** The files of the tree that the gate let it run, whatever their environment has a moment later. */
   content?: Content;
+  /** Those for its peels that run released files alone, where they differ. */
+  released?: Content;
   /** Others agreed to this request; set by the master that starts it. */
   agreement?: Agreement;
   /** Bytes of items that one answer may have at this door; absent where there is no limit. */
@@ -145,8 +149,10 @@ export interface Passenger {
   agreement?: Agreement;
   /** Fixes the peels that its target means: the operation runs on these, which is `Call.peels`. */
   fix?(peels: readonly string[]): void;
-  /** Fixes the files of the tree that it means: the operation runs these, which are `Call.content`. */
-  settle?(content: Content): void;
+  /**
+   * Fixes the files of the tree that it means: the operation runs these, which are `Call.content` and `Call.released`.
+   */
+  settle?(files: { content: Content; released?: Content }): void;
 }
 
 /** How a request that passed ended. */

@@ -1,4 +1,5 @@
 export { releaseOperations } from "./joined.ts";
 export { createReleaseJudge } from "./judge.ts";
+export { type MeantFiles, meantFiles, type RequestForFiles } from "./meant-files.ts";
 export { noteTaken } from "./store.ts";
 export { followReleases, type Releases } from "./view.ts";

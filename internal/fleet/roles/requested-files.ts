@@ -9,13 +9,14 @@ const started = v.object({
   ...called,
   check: v.optional(v.object(called)),
   snapshot: v.optional(v.instance(Uint8Array)),
+  unreleased: v.optional(v.boolean()),
 });
 
 /** What a request starts: a function, and that of its check. */
 export type Started = v.InferOutput<typeof started>;
 
-/** The files that a request means, and the digest that it insists on. */
-export type FilesOfRequest = FilesOfCall & { snapshot?: string };
+/** The files that a request means, the digest that it insists on, and whether its signer computed that. */
+export type FilesOfRequest = FilesOfCall & { snapshot?: string; isUnreleased?: true };
 
 /** What a request starts on peels; `undefined` for one that starts nothing, or is malformed. */
 export function startedBy({ scope, input }: Pick<Passenger, "scope" | "input">): Started | undefined {
@@ -34,10 +35,14 @@ export function startedBy({ scope, input }: Pick<Passenger, "scope" | "input">):
 export function filesOf(request: Pick<Passenger, "scope" | "input">): FilesOfRequest | undefined {
   const requested = startedBy(request);
   if (requested === undefined) return undefined;
-  const { snapshot } = requested;
+  const { snapshot, unreleased } = requested;
   const files = filesOfStarted(requested);
   if (files === undefined) return undefined;
-  return { ...files, ...(snapshot === undefined ? {} : { snapshot: Buffer.from(snapshot).toString("hex") }) };
+  return {
+    ...files,
+    ...(snapshot === undefined ? {} : { snapshot: Buffer.from(snapshot).toString("hex") }),
+    ...(unreleased === true ? { isUnreleased: true } : {}),
+  };
 }
 
 /** @throws SvcError `bad_request` */

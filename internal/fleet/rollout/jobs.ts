@@ -18,7 +18,10 @@ import { decodeJob, type Job, type PlannedJob, placeTombstone } from "../jobs/re
 import type { Observation } from "./decide.ts";
 
 /** The request that a job of a wave follows from. */
-export type WaveRequest = Pick<DispatchDeps, "requestId" | "signed" | "partOf" | "approvedBy" | "content">;
+export type WaveRequest = Pick<
+  DispatchDeps,
+  "requestId" | "signed" | "partOf" | "approvedBy" | "content" | "released"
+>;
 
 /** The actions of a rollout on jobs. Any master may repeat each of them at any time. */
 export interface RolloutJobs {

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
 import { described, integer, plainMap, timestamp, titled } from "../../base/schema.ts";
 import { content, shownContent } from "../../wire/content.ts";
+import { shownReleasedFiles, showReleasedFiles } from "../../wire/released-content.ts";
 import { signedOf } from "../jobs/mod.ts";
 import { outcomes } from "../jobs/records/mod.ts";
 import { feed, operation, operatorOf, pageFields, pageOf } from "../operation/mod.ts";
@@ -25,6 +26,12 @@ import {
 } from "./show.ts";
 import { planRollout, type StartDeps, storeRollout } from "./start.ts";
 
+const released = v.exactOptional(
+  described(
+    shownReleasedFiles,
+    "What its peels run that obey operators only, where they run other state files; its jobs name these peels",
+  ),
+);
 const id = described(v.string(), "Id of the rollout: `rol-` and a KSUID");
 const onlyId = v.strictObject({ id });
 const touchesId = (input: { id: string }) => ({ rollout: input.id });
@@ -95,6 +102,7 @@ const view: v.GenericSchema<RolloutView> = titled(
     token: described(integer, "Grows with every master that takes it over"),
     heartbeat_at: described(timestamp, "When its driver sent its last heartbeat"),
     request_id: v.exactOptional(described(v.string(), "Id of the request that started it")),
+    released,
   }),
 );
 
@@ -110,12 +118,16 @@ export const startRollout = operation({
       waves: v.array(wave),
       max_failures: integer,
       content: v.exactOptional(described(shownContent, "The state files that all its waves run")),
+      released,
     }),
   ),
   touches: (input) => ({ peels: targetOf(input) }),
   async run({ start: deps }: { start: StartDeps }, input, call) {
     const resolve = resolveFor(call, deps.resolve);
-    const files = defined({ content: call.content && content.show(call.content) });
+    const files = defined({
+      content: call.content && content.show(call.content),
+      released: call.released && showReleasedFiles(call.released),
+    });
     if (input.dry_run === true) {
       const { targets, plan } = await planRollout({ ...deps, resolve }, input);
       return { waves: plannedWaves(plan, targets), max_failures: plan.maxFailures, ...files };
@@ -127,7 +139,7 @@ export const startRollout = operation({
       ...deps,
       resolve,
       log,
-      ...defined({ requestId, signed, approvedBy, content: call.content }),
+      ...defined({ requestId, signed, approvedBy, content: call.content, released: call.released }),
     };
     const own = signed === undefined ? undefined : idOfRequest("rol", signed, deps.mac);
     const { rollout, targets } = await storeRollout(

@@ -29,7 +29,9 @@ export function rolloutMac(
     targetsDigest,
   ];
   const agreed = approvedBy === undefined ? [] : [approvedBy];
-  const files = rollout.content === undefined ? [] : [content.write(rollout.content)];
+  const files = [rollout.content, rollout.released].flatMap((one) =>
+    one === undefined ? [] : content.write(one),
+  );
   return mac("rollout", [...request, ...agreed, ...files]);
 }
 

@@ -84,6 +84,8 @@ const fields = {
   args: plainMap,
   /** The files of the tree that all its waves run, and their checks. */
   content: optional(content),
+  /** Those for its peels that run released files alone, where they differ. */
+  released: optional(content),
   /** The target expression, if there was one. */
   target: optional(v.string()),
   metadata: plainMap,

@@ -6,6 +6,7 @@ import { isId } from "../../base/id.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import type { Bucket } from "../../bus/storage/mod.ts";
 import { content, type ShownContent } from "../../wire/content.ts";
+import { type ShownReleasedFiles, showReleasedFiles } from "../../wire/released-content.ts";
 import {
   decodeRollout,
   decodeTargets,
@@ -86,6 +87,7 @@ export interface RolloutView {
   created_by: string;
   approved_by?: string[];
   content?: ShownContent;
+  released?: ShownReleasedFiles;
   request_id?: string;
   finished_at?: string;
   reason?: string;
@@ -175,7 +177,10 @@ export function viewOfRollout(rollout: Rollout, targets: readonly string[]): Rol
     created_at: rfc3339(rollout.createdAt),
     created_by: rollout.createdBy,
     ...agreedOf(rollout),
-    ...defined({ content: rollout.content && content.show(rollout.content) }),
+    ...defined({
+      content: rollout.content && content.show(rollout.content),
+      released: rollout.released && showReleasedFiles(rollout.released),
+    }),
     ...defined({ request_id: requestId }),
     ...(finishedAt === undefined ? {} : { finished_at: rfc3339(finishedAt) }),
     ...defined({ reason }),

@@ -46,6 +46,8 @@ export interface StartDeps {
   approvedBy?: readonly string[];
   /** The files that it was accepted for. */
   content?: Content;
+  /** Those for its peels that run released files alone, where they differ. */
+  released?: Content;
   clock: Clock;
   random: Random;
   log: Log;
@@ -117,7 +119,7 @@ export async function storeRollout(
     id: id ?? newId("rol", now, random),
     function: request.function,
     args: request.args ?? {},
-    ...defined({ target: request.target, content: deps.content }),
+    ...defined({ target: request.target, content: deps.content, released: deps.released }),
     metadata: request.metadata ?? {},
     plan,
     status: "running",

@@ -37,13 +37,13 @@ export function jobOfWave(
 
 /** The request that a job of a wave follows from. @param treeOf the tree of the frozen list, which may be long */
 export function requestOfWave(
-  { requestId, request, approvedBy, content, plan, ...wave }: Rollout,
+  { requestId, request, approvedBy, content, released, plan, ...wave }: Rollout,
   part: "wave" | "check",
   treeOf: () => MerkleTree,
 ): WaveRequest {
   const called = part === "wave" ? wave : plan.check;
   const usesFiles = called !== undefined && filesOfCall(called.function, called.args) !== undefined;
-  const of = defined({ requestId, approvedBy, content: usesFiles ? content : undefined });
+  const of = defined({ requestId, approvedBy, ...(usesFiles ? { content, released } : {}) });
   if (request === undefined) return of;
   const signed: SignedRequestOf = part === "check" ? { ...request, step: "check" } : request;
   return { ...of, signed, partOf: (targets) => treeOf().partOf(targets) };

@@ -13,8 +13,17 @@ const resolved = v.object({ peel_id: v.string(), alive: v.boolean() });
 
 export interface ResolveDeps {
   resolver: Pick<Resolver, "resolveWithLife">;
-  /** The files that an environment has now. @throws SvcError `not_found`, `unavailable` */
-  resolveFiles(wanted: FilesOfCall): Promise<Content>;
+  /**
+   * The files that a request for these peels means now.
+   *
+   * @param of.isSigned an operator signs it
+   * @throws SvcError `not_found`, `unavailable`
+   */
+  resolveFiles(of: {
+    wanted: FilesOfCall;
+    peels(): readonly string[];
+    isSigned: boolean;
+  }): Promise<{ content: Content }>;
   /** Whether a caller may run a function with these state files on some peel. @throws SvcError `unavailable` */
   mayUse(
     caller: Caller,
@@ -52,7 +61,9 @@ export const resolveTarget = operation({
     targets: v.array(resolved),
     next: v.exactOptional(v.string()),
     snapshot: v.exactOptional(
-      shownDigest("Digest of the state files that the function would use now; not with `after`"),
+      shownDigest(
+        "Digest of the state files that the function would use now: those in force, or the newest released ones where a peel obeys operators only and no commit is named; not with `after`",
+      ),
     ),
   }),
   touches: (input) => ({ peels: targetOf(input) }),
@@ -61,7 +72,7 @@ export const resolveTarget = operation({
     const found = await resolver.resolveWithLife(chosenTarget(input));
     log.debug("target resolved", { peels: found.length });
     const { after } = input;
-    const snapshot = after === undefined ? await snapshotFor(deps, input, caller) : undefined;
+    const snapshot = after === undefined ? await snapshotFor(deps, input, found, caller) : undefined;
     const from = after === undefined ? 0 : found.findIndex(({ peelId }) => peelId > after);
     const targets: v.InferOutput<typeof resolved>[] = [];
     let bytes = 0;
@@ -83,9 +94,13 @@ async function snapshotFor(
     function: name = "",
     args = {},
   }: { function?: string | undefined; args?: Record<string, Plain> | undefined },
+  found: readonly { peelId: string }[],
   caller: Caller,
 ): Promise<Uint8Array | undefined> {
   const files = filesOfCall(name, args);
   if (files === undefined || !(await mayUse(caller, { function: name, args }))) return undefined;
-  return Buffer.from((await resolveFiles(files)).snapshot, "hex");
+  const isSigned = caller.kind === "operator" && caller.signed !== undefined;
+  const peels = () => found.map(({ peelId }) => peelId);
+  const { content } = await resolveFiles({ wanted: files, peels, isSigned });
+  return Buffer.from(content.snapshot, "hex");
 }

@@ -25,7 +25,9 @@ export async function namedSnapshots(deps: NamedDeps): Promise<ReadonlySet<strin
   if (approvals === undefined) return undefined;
   try {
     const waiting = await approvals.contents();
-    const rollouts = (await deps.rollouts.running()).flatMap(({ content }) => content ?? []);
+    const rollouts = (await deps.rollouts.running()).flatMap((one) =>
+      [one.content ?? [], one.released ?? []].flat(),
+    );
     const jobs = await deps.jobs.contents();
     await deps.releases.caughtUp();
     const named = [...waiting, ...rollouts, ...jobs].map(({ snapshot }) => snapshot);

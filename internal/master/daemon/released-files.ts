@@ -8,12 +8,10 @@ import type { SignedRelease } from "../../wire/release.ts";
 /** What masters send to peels that run released state files alone. */
 export function releasedFiles({
   releases,
-  insists,
   recordsOfSigner,
   disabledRecords,
 }: {
   releases: Pick<Releases, "environments" | "newest" | "withSnapshot">;
-  insists(peel: string): boolean;
   /** The records that prove who signed a release. */
   recordsOfSigner(release: Pick<SignedRelease, "operator" | "key">): readonly Uint8Array[];
   /** The records of disabled and of removed operators. */
@@ -21,8 +19,6 @@ export function releasedFiles({
 }): { ofJobs: ReleasedFiles; ofHello(): Pick<HelloOwn, "releases" | "operatorRecords"> } {
   return {
     ofJobs: {
-      insists,
-      newest: (environment) => releases.newest(environment)?.release.snapshot,
       releaseOf({ environment, snapshot }) {
         const found = releases.withSnapshot(environment, snapshot);
         return found && { bytes: found.bytes, records: recordsOfSigner(found.release) };

@@ -7,12 +7,15 @@ import type { Directory } from "../../fleet/enrollment/store/mod.ts";
 import { createFleetIndex, type FleetIndex } from "../../fleet/targeting/mod.ts";
 import type { Check } from "../../program/health/mod.ts";
 import type { Storage } from "../storage/mod.ts";
+import { type Beats, followBeats } from "./follow-beats.ts";
 
 /** How long a start waits for the index; then it continues, and targets are resolved by reading buckets. */
 const startMs = 10_000;
 
 export interface Targeting {
   index: FleetIndex;
+  /** What the heartbeats say, those that were stored before the start included. */
+  beats: Omit<Beats, "stop">;
   /**
    * Whether a peel is alive, or was at that moment, milliseconds since the Unix epoch; until this is known it
    * counts as alive.
@@ -48,9 +51,12 @@ export async function startTargeting(options: {
     clock,
     log,
   });
+  // Before the first heartbeat is read: each is reported once.
+  const beats = followBeats(index);
   facts.start();
   const stop = () => {
     activating.stop();
+    beats.stop();
     index.stop();
   };
   const late = new AbortController();
@@ -65,6 +71,7 @@ export async function startTargeting(options: {
   if (!index.running) log.warn("the fleet is not indexed yet: targets are resolved by reading the buckets");
   return {
     index,
+    beats,
     alive: (peel, at) => !index.running || index.alive(peel, at),
     check: () =>
       index.running

@@ -21,12 +21,12 @@ export interface FilesInForce {
   /** The state files that a peel uses by default, as this master knows them. */
   published(): { environment: string; commit?: string } | undefined;
   /**
-   * The files that an environment has now, or that a commit of it has.
+   * The files that an environment has now, or that a commit of it has, or exactly these.
    *
-   * @throws SvcError `not_found` naming the environment or the commit, `unavailable` before the first publication,
-   *   `conflict` when too many earlier files are still needed
+   * @throws SvcError `not_found` naming the environment, the commit or the files, `unavailable` before the first
+   *   publication, `conflict` when too many earlier files are still needed
    */
-  resolve(wanted: { environment: string; commit?: string }): Promise<Content>;
+  resolve(wanted: { environment: string; commit?: string; snapshot?: string }): Promise<Content>;
   /** @throws SvcError `not_found` when peels cannot fetch these files any more, `unavailable` */
   assertPublished(content: Pick<Content, "environment" | "snapshot">): Promise<void>;
   /**
@@ -98,9 +98,9 @@ export function readInForce(
       );
       return names.map((name) => describe(published, name, findSnapshot(published, name, { commit })));
     },
-    async resolve({ environment, commit }) {
+    async resolve({ environment, commit, snapshot }) {
       const published = await firstPublished(catalog, clock);
-      const found = contentOf(environment, findSnapshot(published, environment, { commit }));
+      const found = contentOf(environment, findSnapshot(published, environment, { commit, snapshot }));
       await assertRoom(published, found, named);
       return found;
     },

@@ -50,6 +50,7 @@ const gate = createGate({
   approvals: () => undefined,
   administrators: () => [],
   assertPublished: async () => {},
+  resolve: async () => [],
   resolveFiles: () => Promise.reject(new Error("it runs no files")),
   audit,
   recorder,

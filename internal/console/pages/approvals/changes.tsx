@@ -1,4 +1,5 @@
 import { escapeInvisible, escapeInvisibleInLines } from "../../../base/invisible.ts";
+import { releasedWords } from "../../../wire/content-words.ts";
 import { Card } from "../../kit/card.tsx";
 import { Diff } from "../../kit/diff.tsx";
 import { Fact } from "../../kit/fact.tsx";
@@ -17,6 +18,7 @@ export function FilesOf({ of }: { of: Approval }) {
         <Fact name="Environment">{content.environment}</Fact>
         <Fact name="Commit" as="mono" value={content.commit} />
         <Fact name="Files" as="mono" value={shortDigest(content.snapshot)} />
+        <Fact name="Released files" value={of.released && releasedWords(of.released)} />
       </dl>
       <p class="muted">Exactly these files run, whatever is published until then.</p>
       {changes.map((group) => (

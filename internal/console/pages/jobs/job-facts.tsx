@@ -1,4 +1,4 @@
-import { contentWords } from "../../../wire/content-words.ts";
+import { contentWords, releasedWords } from "../../../wire/content-words.ts";
 import type { App } from "../../api/mod.ts";
 import { Arguments } from "../../kit/arguments.tsx";
 import { Fact } from "../../kit/fact.tsx";
@@ -12,6 +12,7 @@ export function JobFacts({ app, job }: { app: App; job: ShownJob }) {
       <Fact name="Target" as="mono" value={job.target ?? `a list of ${job.targets.length}`} />
       <Arguments args={job.args} />
       <Fact name="Files" value={job.content && contentWords(job.content)} />
+      <Fact name="Released files" value={job.released && releasedWords(job.released)} />
       <Fact name="By">
         {job.created_by}, <Time at={job.created_at} now={app.now} />
         {job.approved_by !== undefined && `, with ${job.approved_by.join(", ")}`}

@@ -1,4 +1,4 @@
-import { contentWords } from "../../../wire/content-words.ts";
+import { contentWords, releasedWords } from "../../../wire/content-words.ts";
 import type { App } from "../../api/mod.ts";
 import { Arguments } from "../../kit/arguments.tsx";
 import { Card } from "../../kit/card.tsx";
@@ -26,6 +26,7 @@ export function RolloutFacts({ app, rollout }: { app: App; rollout: ShownRollout
         <Fact name="Peels" as="number" value={rollout.targets.toLocaleString("en")} />
         <Arguments args={rollout.args} />
         <Fact name="Files" value={rollout.content && contentWords(rollout.content)} />
+        <Fact name="Released files" value={rollout.released && releasedWords(rollout.released)} />
         <Fact name="By">
           {rollout.created_by}, <Time at={rollout.created_at} now={app.now} />
           {rollout.approved_by !== undefined && `, with ${rollout.approved_by.join(", ")}`}

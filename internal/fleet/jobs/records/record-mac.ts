@@ -2,6 +2,7 @@ import { rfc3339 } from "../../../base/clock.ts";
 import { isVouched, type RecordMac } from "../../../identity/mod.ts";
 import type { CommandKind } from "../../../wire/command.ts";
 import { content } from "../../../wire/content.ts";
+import { releasedContent } from "../../../wire/released-content.ts";
 import type { Job } from "./record.ts";
 
 // The record of a job is stored on the bus, and masters sign commands from it until each target has accepted
@@ -30,5 +31,9 @@ function contentOf(job: Job): unknown {
   const times = [timeoutMs, rfc3339(job.createdAt), rfc3339(job.deadline)];
   const always = [jid, name, args, target ?? null, targets, metadata, ...times, createdBy, requestId ?? null];
   const agreed = job.approvedBy === undefined ? [] : [job.approvedBy];
-  return [...always, ...agreed, ...(job.content === undefined ? [] : [content.write(job.content)])];
+  const files = [
+    ...(job.content === undefined ? [] : [content.write(job.content)]),
+    ...(job.released === undefined ? [] : [releasedContent.write(job.released)]),
+  ];
+  return [...always, ...agreed, ...files];
 }

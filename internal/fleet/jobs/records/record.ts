@@ -4,6 +4,7 @@ import { type RecordOf, record } from "../../../base/record.ts";
 import { bytes, list, optional, part, time } from "../../../base/record-kinds.ts";
 import { traceparentOf } from "../../../base/trace.ts";
 import { content } from "../../../wire/content.ts";
+import { releasedContent } from "../../../wire/released-content.ts";
 import { type Outcome, outcomes } from "./outcome.ts";
 import type { OutcomePlaces } from "./outcome-places.ts";
 import { jobSources } from "./source.ts";
@@ -64,6 +65,8 @@ const fields = {
   target: optional(v.string()),
   /** The files of the tree that it was accepted for. */
   content: optional(content),
+  /** What its peels run that run released files alone, where that differs. */
+  released: optional(releasedContent),
   /** Encoded IDs of the target peels. */
   targets: texts,
   metadata: plainMap,

@@ -3,6 +3,7 @@ import { openBucket } from "../../../bus/storage/mod.ts";
 import type { Approvals } from "../../../fleet/approvals/mod.ts";
 import { createGate, type GateDeps, hasPlainArgs, readStoredWork } from "../../../fleet/gate/mod.ts";
 import type { Scope } from "../../../fleet/operation/mod.ts";
+import { meantFiles } from "../../../fleet/releases/mod.ts";
 import { createRoleGate } from "../../../fleet/roles/mod.ts";
 import type { ResolveDeps } from "../../../fleet/targeting/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
@@ -43,9 +44,17 @@ export const gate = {
         ...readStoredWork({ jobs: decisions.storage.jobs, rollouts }),
         isNewest: async (environment, commit) => filesNow(later.files).isNewest(environment, commit),
       });
-      const resolveFiles: GateDeps["resolveFiles"] = async (wanted) => filesNow(later.files).resolve(wanted);
+      const { releases } = decisions.releases;
+      const meant = {
+        resolve: async (wanted: Parameters<MasterStateFiles["resolve"]>[0]) =>
+          filesNow(later.files).resolve(wanted),
+        newest: (environment: string) => releases.newest(environment)?.release.snapshot,
+        insists: knowledge.insists,
+      };
+      const resolveFiles: GateDeps["resolveFiles"] = (of) => meantFiles(meant, of);
       const gate = createGate({
         ...{ roles: roleGate, approvals: () => later.approvals, administrators, resolveFiles },
+        resolve: knowledge.resolver.resolve,
         assertPublished: async (content) => filesNow(later.files).assertPublished(content),
         ...{ audit: audit.audit, recorder: audit.recorder, isSafe: hasPlainArgs, clock, log },
       });

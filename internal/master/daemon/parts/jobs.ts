@@ -9,7 +9,6 @@ import {
 } from "../../../fleet/jobs/mod.ts";
 import { createOwnRecords } from "../../../fleet/jobs/records/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
-import { followBeats } from "../follow-beats.ts";
 import type { MasterDeps } from "../options.ts";
 import { releasedFiles } from "../released-files.ts";
 import { catchUp } from "./catch-up.ts";
@@ -39,17 +38,15 @@ export const jobs = {
       const { bus, peelBus } = connection;
       const { storage } = decisions;
       const { budgets, lines, origins } = peelDoor;
-      const { index, alive, resolver } = knowledge;
+      const { alive, resolver, siteOf, insists } = knowledge;
       const { mac, signer } = keyring;
       const schedules = startScheduleResults({
         ...{ bus, jobs: storage.jobs, metrics, lines, tracer, clock, log },
         admit: (peel, bytes, storedAt) => budgets.take(peel, "schedule", bytes, storedAt),
       });
       stack.defer(() => schedules.stop());
-      const { siteOf, insists, stop: stopBeats } = followBeats(index);
-      stack.defer(stopBeats);
       const resends = () => reportsStored(bus) && !claims.relayed();
-      const released = releasedFiles({ ...{ releases: decisions.releases.releases, insists }, ...requests });
+      const released = releasedFiles({ releases: decisions.releases.releases, ...requests });
       const commands = createCommands({
         released: released.ofJobs,
         ...{ bus, key: signer, mac, recordsOf: requests.recordsOf },
@@ -75,7 +72,7 @@ export const jobs = {
       await abortable(schedules.attempted, signal);
       const dispatch = {
         ...{ jobs: storage.jobs, records, resolve: resolver.resolve, alive, send, mac },
-        ...{ own: controller.own, metrics, clock, random, log },
+        ...{ own: controller.own, insists, metrics, clock, random, log },
       };
       const aliveOf = (peels: readonly string[], at: number) =>
         new Set(peels.filter((peel) => alive(peel, at)));
@@ -86,7 +83,6 @@ export const jobs = {
           show: { bus, jobs: storage.jobs, alive: aliveOf, clock },
           controller,
         },
-        ...{ siteOf, insists },
         /** What a hello of a peel that insists is answered with. */
         released: released.ofHello,
         /** Commands that a peel may have missed, signed again. */

@@ -43,7 +43,8 @@ export const knowledge = {
       };
       const targeting = await startTargeting({ storage: watched, directory, budgets, clock, log, signal });
       stack.defer(() => targeting.stop());
-      const { index, alive } = targeting;
+      const { index, alive, beats } = targeting;
+      const { siteOf, insists } = beats;
       // A peel that was killed says no goodbye. The name in the JWT, which a master signed.
       stack.defer(
         proven.followConnections(account, {
@@ -79,7 +80,7 @@ export const knowledge = {
         settings: settings.view.load,
       });
       return {
-        ...{ index, alive, compliance: runs.compliance, settings, rotation, resolver },
+        ...{ index, alive, siteOf, insists, compliance: runs.compliance, settings, rotation, resolver },
         reportKeys: () => ({ ...accountRotation.report(), ...rotation.report() }),
         targetCheck: targeting.check,
         checks: { settings: settings.check },

@@ -100,7 +100,10 @@ export const operations = {
         roles: { gate: gate.roleGate, roles: need.roles.roles, administrators: gate.administrators },
         approvals: {
           ...signIn.approvals.operations,
-          changes: { runs: need.knowledge.compliance, compareFiles: automation.stateFiles.compareFiles },
+          changes: {
+            ...{ runs: need.knowledge.compliance, insists: need.knowledge.insists },
+            compareFiles: automation.stateFiles.compareFiles,
+          },
         },
         ...{ audit: need.audit.auditDeps, events: { feed, clock } },
         masters: mastersDeps(need),
@@ -155,11 +158,11 @@ function peelsDeps({ base, decisions, members, knowledge, jobs, presence, automa
   };
 }
 
-function clusterDeps({ base, connection, sites, peelDoor, knowledge, jobs }: OperationsNeed) {
+function clusterDeps({ base, connection, sites, peelDoor, knowledge }: OperationsNeed) {
   const { origins } = peelDoor;
   return clusterOperations({
     ...{ ...base, ...connection, sites: sites.sites, siteLinks: sites.siteLinks },
-    ...{ siteOf: jobs.siteOf, origins, index: knowledge.index },
+    ...{ siteOf: knowledge.siteOf, origins, index: knowledge.index },
   });
 }
 

@@ -65,7 +65,7 @@ export const peelRequests = {
       const reporting = notifyPeels({ bus, connected, clock });
       stack.defer(() => reporting.stop());
       // Their schedules run what is released without a job that would name it.
-      const insisting = () => connected().filter(need.jobs.insists);
+      const insisting = () => connected().filter(knowledge.insists);
       const releasing = notifyPeels({ bus, connected: insisting, clock });
       stack.defer(() => releasing.stop());
       stack.defer(decisions.releases.releases.onChange(releasing.report));
