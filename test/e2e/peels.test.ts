@@ -138,6 +138,8 @@ test("svc lists peels, which of them are alive, and each one, also those that ar
     ...{ alive: true, alive_since: expect.any(String), version: "1.2.3", os: "Debian 12" },
     // It ran no states yet: these are the state files that it would use.
     environment: "base",
+    commit: "local",
+    snapshot: expect.any(String),
     ...{ labels: { env: "prod" }, creds_expires_at: "2033-05-18T03:33:20.000Z" },
     ...lastJob("ok"),
   });

@@ -2,6 +2,7 @@ import { SvcError } from "../../base/errors.ts";
 import { suggestion } from "../../base/nearest.ts";
 import type { ShownPeel } from "../../fleet/peels/mod.ts";
 import { type ColumnKind, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
+import { hexOf } from "../../wire/content-words.ts";
 import { formatLabels } from "../enroll/label-change.ts";
 
 /** A cell of a peel; empty when nothing is known. Times are RFC 3339, which the table shows as ages. */
@@ -24,6 +25,7 @@ const cells = {
   settings_version: ({ settings_version }) => (settings_version === undefined ? "" : `${settings_version}`),
   environment: ({ environment = "" }) => environment,
   commit: ({ commit = "" }) => commit,
+  snapshot: ({ snapshot }) => (snapshot === undefined ? "" : hexOf(snapshot)),
   last_run: ({ last_run }) => (last_run === undefined ? "" : `${last_run.status} ${last_run.trigger}`),
   last_run_at: ({ last_run }) => last_run?.run_at ?? "",
   last_run_age: ({ last_run }) => last_run?.run_at ?? "",

@@ -1,5 +1,6 @@
 import { peelOperations, type ShownPeel } from "../../fleet/peels/mod.ts";
 import { command, formatAge, formatFields } from "../../program/command-line/mod.ts";
+import { contentWords } from "../../wire/content-words.ts";
 import { formatLabels } from "../enroll/label-change.ts";
 import { readNamedPeel } from "../ids/full-peel-id.ts";
 import { withBus } from "../operator.ts";
@@ -30,7 +31,7 @@ function formatPeel(peel: ShownPeel, now: number): string {
     last === undefined
       ? "-"
       : `${last.function}, ${last.outcome ?? "outcome unknown"}, ${last.jid}, created at ${last.at} (${formatAge(now - Date.parse(last.at))})`;
-  const { last_run: run, environment, commit } = peel;
+  const { last_run: run } = peel;
   const lastRun =
     run === undefined
       ? "-"
@@ -45,13 +46,11 @@ function formatPeel(peel: ShownPeel, now: number): string {
     ["Labels", labels],
     ["Credentials", peel.creds_expires_at === undefined ? "-" : `expire at ${peel.creds_expires_at}`],
     ["Settings", peel.settings_version === undefined ? "-" : `version ${peel.settings_version}`],
-    ["State files", environment === undefined ? "-" : formatFiles(environment, commit, run !== undefined)],
+    [
+      "State files",
+      `${contentWords(peel)}${run === undefined && peel.environment !== undefined ? ", not run yet" : ""}`,
+    ],
     ["Last run", lastRun],
     ["Last job", lastJob],
   ]);
-}
-
-/** The state files that it used, or would use now. */
-function formatFiles(environment: string, commit: string | undefined, wasRun: boolean): string {
-  return `${environment}${commit === undefined ? "" : `, commit ${commit}`}${wasRun ? "" : ", not run yet"}`;
 }

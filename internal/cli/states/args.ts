@@ -16,9 +16,3 @@ export function checkStale(text: string): string {
 export function countPeels(counts: Readonly<Record<ComplianceStatus, number>>): number {
   return statuses.reduce((sum, status) => sum + counts[status], 0);
 }
-
-const shownDigits = 12;
-
-/** A commit as a table shows it. */
-export const shortCommit = (commit: string | undefined): string =>
-  commit === undefined || commit === "" ? "-" : commit.slice(0, shownDigits);

@@ -8,20 +8,21 @@ import {
   statuses,
 } from "../../fleet/compliance/mod.ts";
 import { choice, command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
+import { contentCell } from "../../wire/content-words.ts";
 import { allPages } from "../all-pages.ts";
 import { assertSomeone } from "../nobody.ts";
 import { withBus } from "../operator.ts";
 import { targetArg } from "../peel-args.ts";
 import { request } from "../request.ts";
-import { checkStale, countPeels, shortCommit, staleArg } from "./args.ts";
+import { checkStale, countPeels, staleArg } from "./args.ts";
 
 /** The columns of a spreadsheet: the run in cells of its own, and states by their ids. */
 const runColumns = [
-  ...["run_at", "trigger", "jid", "environment", "commit", "test"],
+  ...["run_at", "trigger", "jid", "environment", "commit", "snapshot", "test"],
   ...["ok", "changed", "would_change", "failed", "skipped", "duration_ms"],
 ] as const;
 const csvHeader = ["id", "peel_id", "status", ...runColumns, "failures", "drift"];
-const columns = { PEEL: "name", STATUS: "state", RAN: "ago", COMMIT: "word", STATES: "prose" } as const;
+const columns = { PEEL: "name", STATUS: "state", RAN: "ago", FILES: "text", STATES: "prose" } as const;
 /** States that one row names. */
 const shownStates = 3;
 
@@ -71,7 +72,7 @@ function rowOf({ id, status, last_run, failures = [], drift = [] }: DriftedPeel)
   const { failed = 0, changed = 0, would_change = 0 } = last_run ?? {};
   const more = Math.max(named.length, failed + changed + would_change) - shownStates;
   const states = [...named.slice(0, shownStates), ...(more > 0 ? [`and ${more} more`] : [])].join(", ");
-  return [id, status, last_run?.run_at ?? "-", shortCommit(last_run?.commit), states || "-"];
+  return [id, status, last_run?.run_at ?? "-", contentCell(last_run), states || "-"];
 }
 
 function csvRowOf({ id, peel_id, status, last_run, failures = [], drift = [] }: DriftedPeel): unknown[] {

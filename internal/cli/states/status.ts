@@ -1,20 +1,22 @@
 import { stateOperations, statuses } from "../../fleet/compliance/mod.ts";
 import { type Columns, command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
+import { shortSnapshot } from "../../wire/content-words.ts";
 import { assertSomeone } from "../nobody.ts";
 import { withBus } from "../operator.ts";
 import { targetArg } from "../peel-args.ts";
 import { type AnswerTo, request } from "../request.ts";
-import { checkStale, countPeels, shortCommit, staleArg } from "./args.ts";
+import { checkStale, countPeels, staleArg } from "./args.ts";
 
 const columns: Columns = {
   ENVIRONMENT: "name",
   COMMIT: "text",
+  FILES: "spare word",
   ...Object.fromEntries(statuses.map((status) => [status.toUpperCase(), "word"] as const)),
 };
 
 export const statusCommand = command({
   name: "status",
-  description: "Count the peels that are as described, by environment and commit of their last state run.",
+  description: "Count the peels that are as described, by the state files of their last run.",
   examples: ["svc states status", "svc states status 'web*' --stale 2h"],
   args: { target: targetArg, stale: staleArg },
   async run({ target = "*", stale }, cli) {
@@ -31,7 +33,7 @@ export const statusCommand = command({
   },
 });
 
-/** How many peels are as described, a row for each environment and commit. */
+/** How many peels are as described, a row for the files that they ran. */
 export function formatGroups(
   groups: AnswerTo<typeof stateOperations.countStates>["groups"],
   style: TableStyle,
@@ -40,7 +42,8 @@ export function formatGroups(
     columns,
     groups.map((group) => [
       group.environment ?? "-",
-      shortCommit(group.commit),
+      shortSnapshot(group.commit || "-"),
+      group.snapshot === undefined ? "-" : shortSnapshot(group.snapshot),
       ...statuses.map((status) => String(group[status])),
     ]),
     style,

@@ -1,6 +1,8 @@
 import * as v from "valibot";
 import { described, integer, titled } from "../../base/schema.ts";
+import { shownSnapshot, snapshotDigest } from "../../wire/content.ts";
 import { filesFields } from "../../wire/state-report.ts";
+import { commitOf, shownCommit } from "./shown-run.ts";
 import { type ComplianceStatus, type KnownRun, statuses, statusOf } from "./status.ts";
 
 /** Groups in one answer: a peel can claim any commit. */
@@ -21,7 +23,8 @@ export const groupFields = titled(
   "StatesGroup",
   v.object({
     environment: v.exactOptional(filesFields.environment),
-    commit: v.exactOptional(filesFields.commit),
+    commit: v.exactOptional(shownCommit),
+    snapshot: v.exactOptional(shownSnapshot),
     ...countsFields,
   }),
 );
@@ -39,7 +42,15 @@ export function countStatuses(runs: readonly (KnownRun | undefined)[], now: numb
   return counts;
 }
 
-/** Counts peels by the environment and the commit of their last run, the largest groups first. */
+function filesOf({ report }: KnownRun): Pick<Group, "environment" | "commit" | "snapshot"> {
+  const { environment, snapshot } = report;
+  return {
+    ...{ environment, commit: commitOf(report) },
+    ...(snapshot === undefined ? {} : { snapshot: snapshotDigest.write(snapshot) }),
+  };
+}
+
+/** Counts peels by the files of their last run, the largest groups first. */
 export function countByFiles(
   runs: readonly (KnownRun | undefined)[],
   now: number,
@@ -47,12 +58,11 @@ export function countByFiles(
 ): { counts: Counts; groups: Group[]; groups_left_out?: number } {
   const groups = new Map<string, Group>();
   for (const known of runs) {
-    const { environment, commit } = known?.report ?? {};
-    const key = JSON.stringify([environment, commit]);
+    const { environment, commit, snapshot } = known?.report ?? {};
+    const key = JSON.stringify([environment, commit, snapshot]);
     let group = groups.get(key);
     if (group === undefined) {
-      const files = environment === undefined || commit === undefined ? {} : { environment, commit };
-      group = { ...files, ...none() };
+      group = { ...(known === undefined ? {} : filesOf(known)), ...none() };
       groups.set(key, group);
     }
     group[statusOf(known, now, staleMs)]++;

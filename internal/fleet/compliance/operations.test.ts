@@ -79,6 +79,20 @@ test("peels are counted by environment and commit, the largest group first", asy
   expect((await count({ stale: "2h" })).counts.stale).toBe(0);
 });
 
+test("peels of one commit that ran other files are groups of their own", async () => {
+  const { ran, count } = fleetOf(["a1", "b1", "c1", "d1"]);
+  const [one, two] = ["1a".repeat(32), "2b".repeat(32)];
+  for (const peel of ["a1", "b1"]) ran(peel, { commit: "", snapshot: one });
+  ran("c1", { commit: "", snapshot: two });
+  ran("d1", { commit: "" });
+  const { groups } = await count();
+  expect(groups.map(({ commit, snapshot, described }) => [commit, snapshot, described])).toEqual([
+    ["local", Buffer.from(one, "hex"), 2],
+    ["local", Buffer.from(two, "hex"), 1],
+    ["", undefined, 1],
+  ]);
+});
+
 test("a fleet in which each peel claims another commit is counted in a bounded answer", async () => {
   const members = Array.from({ length: 1_000 }, (_, at) => `peel-${at}`);
   const { count, ran } = fleetOf(members);

@@ -40,7 +40,7 @@ export const countStates = operation({
   kind: "read",
   summary: "Count peels by what their last state runs did",
   description:
-    "Per environment and commit of the last run, from the memory of the master that answers. Peels that never reported a run have no commit.",
+    "By environment, commit and digest of the files of the last run, from the memory of the master that answers. Peels that never reported a run have none of them.",
   scope,
   input: v.strictObject({ target: targetField, stale: staleField }),
   output: v.object({

@@ -4,6 +4,7 @@ import { recordingLog } from "../../../test/harness/log.ts";
 import { SvcError } from "../../base/errors.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
 import type { Bucket, Change } from "../../bus/storage/mod.ts";
+import type { Content } from "../../wire/content.ts";
 import type { KnownRun } from "../compliance/status.ts";
 import type { Member } from "../enrollment/store/mod.ts";
 import type { LastJob } from "../jobs/last-jobs.ts";
@@ -61,7 +62,7 @@ async function fleetOf(members: readonly string[]) {
   const versions = new Map<string, number>();
   const lastJobs = new Map<string, LastJob>();
   const runs = new Map<string, KnownRun>();
-  const published: { environment: string; commit?: string }[] = [];
+  const published: Content[] = [];
   const deps: PeelsDeps = {
     ...{ directory, index, resolver },
     settings: { versionOf: (peelId) => versions.get(peelId) },
@@ -98,6 +99,11 @@ test("a peel has its last state run, and the state files of it", async () => {
   runs.set("web-1", { report, storedAt: clock.now() });
   const last_run = { ...run, environment: "base", commit: "0123abc", status: "drifted" };
   expect(await show("web-1")).toMatchObject({ peel: { environment: "base", commit: "0123abc", last_run } });
+  const snapshot = "5c".repeat(32);
+  runs.set("web-1", { report: { ...report, commit: "", snapshot }, storedAt: clock.now() });
+  expect(await show("web-1")).toMatchObject({
+    peel: { commit: "local", snapshot: Buffer.from(snapshot, "hex"), last_run: { commit: "local" } },
+  });
   runs.set("web-1", { report: { ...report, commit: "" }, storedAt: clock.now() });
   clock.advance(24 * 3_600_000);
   const { peel } = await show("web-1");

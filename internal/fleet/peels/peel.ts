@@ -4,7 +4,8 @@ import { defined } from "../../base/defined.ts";
 import { displayPeelId } from "../../base/names/peel-id.ts";
 import { described, integer, timestamp, titled } from "../../base/schema.ts";
 import type { FactMap } from "../../tree/targets/mod.ts";
-import { type ComplianceView, lastRun, shownRun, usualStaleMs } from "../compliance/mod.ts";
+import { type Content, content, shownSnapshot } from "../../wire/content.ts";
+import { type ComplianceView, lastRun, shownCommit, shownRun, usualStaleMs } from "../compliance/mod.ts";
 import { enrollmentStates, labelsField } from "../enrollment/record/mod.ts";
 import type { Directory, Member } from "../enrollment/store/mod.ts";
 import type { JobController } from "../jobs/mod.ts";
@@ -58,7 +59,8 @@ export const shownPeel = titled(
         "Environment of the state files of its last state run; before the first one, of those that it would use",
       ),
     ),
-    commit: v.exactOptional(described(v.string(), "Commit of these state files, where they come from one")),
+    commit: v.exactOptional(shownCommit),
+    snapshot: v.exactOptional(shownSnapshot),
     settings_version: v.exactOptional(
       described(
         integer,
@@ -79,7 +81,7 @@ export interface MemberSources {
   compliance: Pick<ComplianceView, "runOf">;
   silences: Pick<Silences, "sinceOf">;
   /** The state files that masters publish for a peel by default. */
-  files: { published(): { environment: string; commit?: string } | undefined };
+  files: { published(): Content | undefined };
   clock: Pick<Clock, "now">;
 }
 
@@ -109,7 +111,7 @@ export function showMember(
     }),
     labels,
     ...(credsExpiresAt === undefined ? {} : { creds_expires_at: rfc3339(credsExpiresAt) }),
-    ...(lastRunOf(compliance, clock.now(), peelId) ?? files.published()),
+    ...(lastRunOf(compliance, clock.now(), peelId) ?? publishedNow(files)),
     ...defined({ settings_version: settings.versionOf(peelId), last_job: lastJobOf(jobs, peelId) }),
   };
 }
@@ -119,15 +121,20 @@ function lastRunOf(
   compliance: MemberSources["compliance"],
   now: number,
   peelId: string,
-): Pick<ShownPeel, "environment" | "commit" | "last_run"> | undefined {
+): Pick<ShownPeel, "environment" | "commit" | "snapshot" | "last_run"> | undefined {
   const known = compliance.runOf(peelId);
   if (known === undefined) return undefined;
-  const { environment, commit } = known.report;
-  return {
-    environment,
-    ...(commit === "" ? {} : { commit }),
-    last_run: lastRun(known, now, usualStaleMs),
-  };
+  const run = lastRun(known, now, usualStaleMs);
+  const { environment, commit, snapshot } = run;
+  return { environment, ...(commit === "" ? {} : { commit }), ...defined({ snapshot }), last_run: run };
+}
+
+/** The state files that a peel would use. */
+function publishedNow({ published }: MemberSources["files"]): Partial<ShownPeel> {
+  const found = published();
+  if (found === undefined) return {};
+  const { environment, commit, snapshot } = content.show(found);
+  return { environment, commit, snapshot };
 }
 
 function lastJobOf(jobs: MemberSources["jobs"], peelId: string): ShownPeel["last_job"] {

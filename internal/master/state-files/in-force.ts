@@ -1,5 +1,4 @@
 import { type Clock, sleep } from "../../base/clock.ts";
-import { defined } from "../../base/defined.ts";
 import { attempt, SvcError } from "../../base/errors.ts";
 import { type Catalog, contentOf, findSnapshot, type Published } from "../../tree/files/mod.ts";
 import type { CatalogView } from "../../tree/publication/mod.ts";
@@ -19,7 +18,7 @@ export interface FilesInForce {
    */
   inForce(): Promise<{ base: string; statement: Uint8Array } | undefined>;
   /** The state files that a peel uses by default, as this master knows them. */
-  published(): { environment: string; commit?: string } | undefined;
+  published(): Content | undefined;
   /**
    * The files that an environment has now, or that a commit of it has, or exactly these.
    *
@@ -120,10 +119,7 @@ export function readInForce(
     },
     published() {
       const newest = catalog.latest?.environments.get("base")?.[0];
-      if (newest === undefined) return undefined;
-      const [{ commit } = {}, ...others] = newest.origin.commits;
-      // As in the report of a run: files of several repositories have no one commit.
-      return { environment: "base", ...(others.length === 0 ? defined({ commit }) : {}) };
+      return newest && contentOf("base", newest);
     },
   };
 }

@@ -15,6 +15,8 @@ test.each([
   ["a number below zero", -5, "-5"],
   ["a truth value", false, "false"],
   ["a map", { env: "prod" }, '"{""env"":""prod""}"'],
+  ["a digest", new Uint8Array([1, 0xab]), "01ab"],
+  ["a map with a digest", { files: new Uint8Array([1, 0xab]) }, '"{""files"":""01ab""}"'],
   ["a formula", "=1+1", "'=1+1"],
   ["a formula in quotes", '=HYPERLINK("http://x","y")', `"'=HYPERLINK(""http://x"",""y"")"`],
   ["a formula with a plus", "+1", "'+1"],

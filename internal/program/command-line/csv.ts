@@ -1,5 +1,6 @@
 import { stringify } from "csv-stringify/sync";
 import { escapeInvisible } from "../../base/invisible.ts";
+import { jsonText } from "../../base/json-text.ts";
 import { isMap } from "../../base/plain-map.ts";
 
 /** Rows below the names of their columns. */
@@ -32,9 +33,10 @@ export function rowsOf(data: unknown): Rows {
   return { header, rows: maps.map((map) => header.map((name) => map[name])) };
 }
 
-/** A cell: lists and maps as JSON, nothing as nothing. */
+/** A cell: lists and maps as JSON, digests as digits, nothing as nothing. */
 function cellOf(value: unknown): string | number {
   if (value === undefined || value === null) return "";
   if (typeof value === "number") return value;
-  return escapeInvisible(typeof value === "object" ? JSON.stringify(value) : String(value));
+  if (value instanceof Uint8Array) return Buffer.from(value).toString("hex");
+  return escapeInvisible(typeof value === "object" ? jsonText(value) : String(value));
 }

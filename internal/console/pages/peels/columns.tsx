@@ -1,3 +1,4 @@
+import { contentCell } from "../../../wire/content-words.ts";
 import type { App, ListedPeel } from "../../api/mod.ts";
 import { Status } from "../../kit/status.tsx";
 import type { Column } from "../../kit/table/column.ts";
@@ -21,11 +22,9 @@ export function peelColumns({ now }: Pick<App, "now">): readonly Column<ListedPe
     statusColumn("states", "States", ({ last_run: run }) => run?.status ?? "never", wide),
     {
       id: "commit",
-      title: "Commit",
+      title: "Files",
       wide: true,
-      show: ({ environment, commit }) => (
-        <span class="mono">{[environment, commit?.slice(0, 10)].filter(Boolean).join(" ")}</span>
-      ),
+      show: (peel) => <span class="mono">{peel.environment === undefined ? "" : contentCell(peel)}</span>,
       by: ({ environment, commit }) => `${environment} ${commit}`,
     },
     {

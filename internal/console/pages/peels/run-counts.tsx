@@ -1,3 +1,4 @@
+import { contentWords } from "../../../wire/content-words.ts";
 import type { ListedPeel } from "../../api/mod.ts";
 import { Fact } from "../../kit/fact.tsx";
 import { Shares } from "../../kit/shares.tsx";
@@ -26,11 +27,7 @@ export function RunCounts({ run }: { run: NonNullable<ListedPeel["last_run"]> })
           {run.trigger}
           {run.test && ", only a test"}
         </Fact>
-        <Fact
-          name="Files"
-          as="mono"
-          value={[run.environment, run.commit.slice(0, 12)].filter(Boolean).join(" ") || "none"}
-        />
+        <Fact name="Files" as="mono" value={run.environment === "" ? "none" : contentWords(run)} />
         <Fact name="Took">
           <Duration ms={run.duration_ms} />
         </Fact>

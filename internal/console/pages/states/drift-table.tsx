@@ -1,4 +1,5 @@
 import { useMemo } from "preact/hooks";
+import { contentCell } from "../../../wire/content-words.ts";
 import type { App } from "../../api/mod.ts";
 import { Empty } from "../../kit/empty.tsx";
 import type { Column } from "../../kit/table/column.ts";
@@ -34,11 +35,9 @@ const driftColumns = ({ now }: Pick<App, "now">): readonly Column<DriftedPeel>[]
   longColumn("what", "States", whatOf, { wide: true, unsorted: true }),
   {
     id: "commit",
-    title: "Commit",
+    title: "Files",
     wide: true,
-    show: ({ last_run: run }) => (
-      <span class="mono">{[run?.environment, run?.commit.slice(0, 10)].filter(Boolean).join(" ")}</span>
-    ),
+    show: ({ last_run: run }) => <span class="mono">{run === undefined ? "" : contentCell(run)}</span>,
     by: ({ last_run: run }) => `${run?.environment} ${run?.commit}`,
   },
   timeColumn(now, "at", "Last run", ({ last_run: run }) => run?.run_at),

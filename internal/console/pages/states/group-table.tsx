@@ -1,3 +1,4 @@
+import { hexOf, shortSnapshot } from "../../../wire/content-words.ts";
 import type { routes } from "../../api/mod.ts";
 import { outcomeOf } from "../../kit/outcome.ts";
 import { Status } from "../../kit/status.tsx";
@@ -19,10 +20,20 @@ const columns: Column<Group>[] = [
     title: "Commit",
     show: ({ commit }) => (
       <span class="mono" title={commit ?? ""}>
-        {commit?.slice(0, 12) || "none"}
+        {shortSnapshot(commit ?? "") || "none"}
       </span>
     ),
     by: ({ commit }) => commit ?? "",
+  },
+  {
+    id: "files",
+    title: "Files",
+    show: ({ snapshot }) => (
+      <span class="mono" title={snapshot === undefined ? "" : hexOf(snapshot)}>
+        {snapshot === undefined ? "none" : shortSnapshot(snapshot)}
+      </span>
+    ),
+    by: ({ snapshot }) => (snapshot === undefined ? "" : hexOf(snapshot)),
   },
   ...words.map(
     (word): Column<Group> => ({
@@ -41,16 +52,16 @@ const columns: Column<Group>[] = [
   ),
 ];
 
-/** How many peels of each environment and commit are as described. */
+/** How many peels are as described, by the files that they ran. */
 export function GroupTable({ groups, leftOut }: { groups: readonly Group[]; leftOut: number }) {
   return (
     <section class="stack" aria-labelledby="groups-head">
-      <h2 id="groups-head">By environment and commit</h2>
+      <h2 id="groups-head">By state files</h2>
       <Table
-        label="Peels by environment and commit"
+        label="Peels by state files"
         rows={groups}
         columns={columns}
-        rowKey={({ environment, commit }) => JSON.stringify([environment, commit])}
+        rowKey={({ environment, commit, snapshot }) => JSON.stringify([environment, commit, snapshot])}
         short
       />
       {leftOut > 0 && (
