@@ -17,7 +17,7 @@ const words = (cell: string) => [...cell.matchAll(/`([a-z-]+)`/g)].map(([, word 
 
 test("the file on the page is one that masters accept", () => {
   const [, yaml = ""] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
-  const book = readRoles(yaml, "roles.yaml");
+  const { book } = readRoles(yaml, "roles.yaml");
   expect([...book.keys()].filter((name) => !builtIn.has(name))).toEqual(["web-team", "deployer"]);
   expect(book.get("deployer")?.jobs[0]).toMatchObject({ targets: "*", approvals: 1 });
 });

@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import * as v from "valibot";
 import { memoryBucket } from "../../../test/harness/bucket.ts";
 import { manualClock } from "../../../test/harness/clock.ts";
@@ -33,6 +33,7 @@ function fleet() {
   const bucket = memoryBucket();
   const gone = new Set<string>();
   const unable = new Set<string>();
+  const persons = new Map<string, string>();
   const ran: { input: unknown; caller: string; id: string | undefined; by: readonly string[] }[] = [];
   const signed: Agreement["signed"][] = [];
   const failures: Error[] = [];
@@ -70,11 +71,15 @@ function fleet() {
             : { allowed: true, rule: "deployer", approvals: 1 },
       },
       administrators: () => ["root"],
+      persons: () => persons,
+      creatorOf: (token) => (token === "tok-file" ? "file" : "registered"),
       rolesNow: ({ person, roles }) => (gone.has(person) ? { refused: "is disabled" } : { roles }),
       ...over,
     });
   };
-  const caller = (name: string): OperatorCaller => ({ kind: "operator", name, door: "rest", roles: [name] });
+  const caller = (name: string): OperatorCaller => ({
+    ...{ kind: "operator", name, door: "console", roles: [name], bearer: { kind: "operator" } },
+  });
   const party = (name: string): Party => partyOf(caller(name), clock.now());
   const passenger = (from: OperatorCaller): Passenger => ({
     ...{ operation: "jobs.create", kind: "change", scope: deploy.scope as Passenger["scope"] },
@@ -82,7 +87,7 @@ function fleet() {
   });
   const park = async (needs = 1, from = caller("ann")) =>
     (await master().park(passenger(from), { needs, rule: "deployer", peels: ["web-1"] })).approval;
-  return { clock, bucket, gone, unable, ran, signed, failures, master, caller, party, park };
+  return { clock, bucket, gone, unable, persons, ran, signed, failures, master, caller, party, park };
 }
 
 test("the last agreement starts a request, once, in the name of the requester, and names the approvers", async () => {
@@ -102,6 +107,102 @@ test("the last agreement starts a request, once, in the name of the requester, a
     },
   ]);
   await expect(first.approve(id, one.party("dan"))).rejects.toThrow("was started");
+});
+
+describe("two persons are two entries of persons", () => {
+  const idp = "https://idp.example.com";
+  const showing = (name: string, bearer: OperatorCaller["bearer"]): OperatorCaller => ({
+    ...{ kind: "operator", name, door: "rest", roles: [name] },
+    ...(bearer === undefined ? {} : { bearer }),
+  });
+  const annAs = {
+    key: { kind: "operator", name: "ann", door: "bus", roles: ["ann"], key: "Uann" },
+    console: showing("ann", { kind: "operator" }),
+    "a token of the configuration": showing("ann-ci", { kind: "file" }),
+    "a person of a provider": showing("a@idp", { kind: "oidc", issuer: idp, subject: "1" }),
+    "her own token": showing("token:x", { kind: "token", id: "tok-1", creator: "ann" }),
+    "a token of her token": showing("token:y", { kind: "token", id: "tok-file", creator: "ann-ci" }),
+  } satisfies Record<string, OperatorCaller>;
+  const entries = [
+    ["operator:ann", "ann"],
+    ["token:ann-ci", "ann"],
+    [`oidc:${idp}#1`, "ann"],
+    ["operator:ben", "ben"],
+    [`oidc:${idp}#2`, "ben"],
+  ] as const;
+
+  test.each(Object.entries(annAs))("%s is ann, who asked", async (_, caller) => {
+    const one = fleet();
+    for (const [identity, person] of entries) one.persons.set(identity, person);
+    for (const [asker, agrees] of [
+      [annAs.key, caller],
+      [caller, annAs.key],
+    ] as const) {
+      const id = await one.park(1, asker);
+      const own = one.master().approve(id, partyOf(agrees, 0));
+      await expect(own).rejects.toThrow("ann asked for this, and another operator must agree");
+    }
+    // Control: another person, by each of theirs.
+    const id = await one.park(1, caller);
+    const ben = showing("renamed@idp", { kind: "oidc", issuer: idp, subject: "2" });
+    expect((await one.master().approve(id, partyOf(ben, 0))).state).toBe("started");
+  });
+
+  test("one who agreed agrees a second time under no other identity", async () => {
+    const one = fleet();
+    for (const [identity, person] of entries) one.persons.set(identity, person);
+    const id = await one.park(2, one.caller("cho"));
+    await one.master().approve(id, partyOf(annAs.key, 0));
+    await expect(one.master().approve(id, partyOf(annAs["a person of a provider"], 0))).rejects.toThrow(
+      "ann agreed already",
+    );
+  });
+
+  test("an identity in no entry may ask, and never agrees", async () => {
+    const one = fleet();
+    for (const [identity, person] of entries) one.persons.set(identity, person);
+    const stranger = showing("c@idp", { kind: "oidc", issuer: idp, subject: "3" });
+    const id = await one.park(1, stranger);
+    for (const unknown of [stranger, one.caller("cho"), showing("ci", { kind: "file" })]) {
+      await expect(one.master().approve(await one.park(), partyOf(unknown, 0))).rejects.toThrow(
+        "is in no entry of persons in the roles file",
+      );
+    }
+    expect((await one.master().approve(id, partyOf(annAs.key, 0))).state).toBe("started");
+  });
+
+  test("without entries only keys of operators are known to be different persons", async () => {
+    const one = fleet();
+    for (const unknown of [
+      annAs["a token of the configuration"],
+      annAs["a person of a provider"],
+      annAs["a token of her token"],
+    ]) {
+      const id = await one.park(1, one.caller("cho"));
+      await expect(one.master().approve(id, partyOf(unknown, 0))).rejects.toThrow(
+        "has no key of an operator",
+      );
+      expect((await one.master().approve(id, partyOf(annAs["her own token"], 0))).state).toBe("started");
+      const requested = await one.park(1, unknown);
+      expect((await one.master().approve(requested, partyOf(annAs.console, 0))).state).toBe("started");
+    }
+  });
+
+  test("two who turn out to be one person do not suffice", async () => {
+    const one = fleet();
+    const id = await one.park(2, one.caller("cho"));
+    await one.master().approve(id, one.party("ann"));
+    for (const [identity, person] of [
+      ["operator:ann", "ann"],
+      ["operator:anna", "ann"],
+      ["operator:ben", "ben"],
+      ["operator:cho", "cho"],
+    ] as const) {
+      one.persons.set(identity, person);
+    }
+    await expect(one.master().approve(id, one.party("anna"))).rejects.toThrow("ann agreed already");
+    expect((await one.master().approve(id, one.party("ben"))).state).toBe("started");
+  });
 });
 
 test("two masters with the last agreement at the same time start it once", async () => {

@@ -6,8 +6,9 @@ import { WaitingRequest } from "../../base/waiting.ts";
 import type { Content } from "../../wire/content.ts";
 import type { Passenger } from "../operation/mod.ts";
 import { type ApprovalsDeps, change, claim, load } from "./change.ts";
-import { assertMay, assertOther, assertSeen, assertWaiting, stillAgreed } from "./judge.ts";
+import { assertMay, assertSeen, assertWaiting, stillAgreed } from "./judge.ts";
 import { partyOf } from "./party.ts";
+import { assertOther } from "./persons.ts";
 import { type Approval, encodeApproval, type Party, reasonOf, stateOf } from "./record.ts";
 import { startClaimed, starterOf } from "./start.ts";
 
@@ -151,12 +152,12 @@ async function approve(
   const { approval } = await load(deps, id);
   assertWaiting(approval, clock.now());
   assertSeen(approval, digest);
-  assertOther(approval, by);
+  assertOther(deps, approval, by);
   const starter = starterOf(deps, approval);
   await assertMay(deps, starter, approval, by);
   const agreed = await change(deps, id, (now) => {
     assertWaiting(now, clock.now());
-    assertOther(now, by);
+    assertOther(deps, now, by);
     return { ...now, agreed: [...now.agreed, by] };
   });
   log.info("an operator agreed to a request", { approval: id, operator: by.name });

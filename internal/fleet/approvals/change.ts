@@ -7,11 +7,12 @@ import type { Bucket } from "../../bus/storage/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
 import type { Gate } from "../operation/mod.ts";
 import type { RoleGate } from "../roles/mod.ts";
+import type { PersonsDeps } from "./persons.ts";
 import { type Approval, encodeApproval, type Party, readApproval } from "./record.ts";
 import type { Starters } from "./starters.ts";
 import type { ApprovalView } from "./view.ts";
 
-export interface ApprovalsDeps {
+export interface ApprovalsDeps extends PersonsDeps {
   bucket: Pick<Bucket, "get" | "create" | "update">;
   view: Pick<ApprovalView, "all" | "seen">;
   mac: RecordMac;

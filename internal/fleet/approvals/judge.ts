@@ -4,17 +4,18 @@ import { SvcError } from "../../base/errors.ts";
 import { sha256 } from "../../base/sha256.ts";
 import { describeCaller, whoCan } from "../roles/mod.ts";
 import type { ApprovalsDeps } from "./change.ts";
+import { differentPersons } from "./persons.ts";
 import { type Approval, type Party, stateOf } from "./record.ts";
 import type { Starter } from "./starters.ts";
 
-/** @returns those who agreed and may do the same now: they may have left, or lost the role */
+/** @returns those who agreed and may do the same now, each person once: they may have left, or lost the role */
 export async function stillAgreed(
   deps: ApprovalsDeps,
   starter: Starter,
   approval: Approval,
 ): Promise<Party[]> {
   const standing: Party[] = [];
-  for (const one of approval.agreed) {
+  for (const one of differentPersons(deps, approval.asker, approval.agreed)) {
     const now = deps.rolesNow(one);
     if ("refused" in now) continue;
     const { allowed } = await judge(deps, starter, approval, now.roles);
@@ -68,16 +69,4 @@ export function assertSeen({ id, asker: { envelope } }: Approval, digest: Uint8A
   if (digest === undefined) return;
   if (envelope !== undefined && Buffer.from(sha256(envelope)).equals(digest)) return;
   throw new SvcError("conflict", `${id} is another request than the one that was shown: show it again`);
-}
-
-/** @throws SvcError `forbidden` */
-export function assertOther({ asker, agreed }: Approval, by: Party): void {
-  const isSame = (one: Party) => one.person === by.person || (one.key !== undefined && one.key === by.key);
-  if (isSame(asker)) {
-    throw new SvcError(
-      "forbidden",
-      `${by.person} asked for this, and another operator must agree: ask one whose role allows the same`,
-    );
-  }
-  if (agreed.some(isSame)) throw new SvcError("forbidden", `${by.person} agreed already`);
 }

@@ -1,6 +1,7 @@
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Caller, OperatorCaller } from "../operation/mod.ts";
+import { identityOf } from "../roles/mod.ts";
 import type { Party } from "./record.ts";
 
 /**
@@ -20,8 +21,24 @@ export function partyOf(caller: Caller, at: number): Party {
   return {
     ...{ name, door, roles, at },
     person: bearer?.kind === "token" ? bearer.creator : name,
-    ...defined({ key, subject: signed?.subject, envelope: signed?.envelope, bearer: bearerOf(bearer) }),
+    ...defined({ identity: identityOfCaller(caller), key, bearer: bearerOf(bearer) }),
+    ...defined({ subject: signed?.subject, envelope: signed?.envelope }),
   };
+}
+
+function identityOfCaller({ name, key, bearer }: OperatorCaller): string | undefined {
+  switch (bearer?.kind) {
+    case "operator":
+      return identityOf.operator(name);
+    case "file":
+      return identityOf.file(name);
+    case "oidc":
+      return identityOf.oidc(bearer.issuer, bearer.subject);
+    case "token":
+      return undefined;
+    default:
+      return key === undefined ? undefined : identityOf.operator(name);
+  }
 }
 
 function bearerOf(bearer: OperatorCaller["bearer"]): string | undefined {

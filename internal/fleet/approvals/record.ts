@@ -15,6 +15,8 @@ const party = part({
   name: text,
   /** The operator who is responsible: for a token, its creator. */
   person: text,
+  /** How `persons` of the roles file names them; absent for a token, whose creator counts. */
+  identity: optional(text),
   door: v.picklist(["rest", "bus", "console", "direct"]),
   roles: list(text, 64),
   at: time,

@@ -7,7 +7,7 @@ import { decide } from "./decide.ts";
 import { readRoles } from "./read-roles.ts";
 import { builtInScopes } from "./scopes.ts";
 
-const book = readRoles(
+const { book } = readRoles(
   `roles:
   pinger: {jobs: [{functions: [test.ping], targets: '*'}]}
   tester: {jobs: [{functions: ['test.*'], targets: '*'}]}

@@ -8,7 +8,7 @@ import { readRoles } from "./read-roles.ts";
 import type { RoleBook } from "./role.ts";
 import { scopesOf } from "./scopes.ts";
 
-const book = readRoles(
+const { book } = readRoles(
   `
 roles:
   web-team:
@@ -270,7 +270,7 @@ describe("whatever the roles are", () => {
       }
       return [`r${i}`, lists];
     });
-    return readRoles(JSON.stringify({ roles: Object.fromEntries(entries) }), "roles.yaml");
+    return readRoles(JSON.stringify({ roles: Object.fromEntries(entries) }), "roles.yaml").book;
   });
   const wanted = fc
     .record({

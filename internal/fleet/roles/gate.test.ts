@@ -6,7 +6,7 @@ import type { Target } from "../targeting/mod.ts";
 import { createRoleGate } from "./gate.ts";
 import { readRoles } from "./read-roles.ts";
 
-const book = readRoles(
+const { book } = readRoles(
   `
 roles:
   web-team:

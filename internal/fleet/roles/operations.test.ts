@@ -6,7 +6,7 @@ import { createRoleGate } from "./gate.ts";
 import { mayDo, showRoles } from "./operations.ts";
 import { readRoles } from "./read-roles.ts";
 
-const book = readRoles(
+const { book } = readRoles(
   `roles:
   team: {jobs: [{functions: [test.ping], targets: '*', approvals: 1}], roles: [read]}
   stater: {jobs: [{functions: [state.*, test.ping], targets: '*'}], rollouts: [start]}

@@ -6,7 +6,7 @@ import { checkRoleNames } from "./known.ts";
 import { readRoles } from "./read-roles.ts";
 
 const file = "/data/roles.yaml";
-const read = (text: string) => readRoles(text, file);
+const read = (text: string) => readRoles(text, file).book;
 
 test("the roles of a file join those that are built in", () => {
   const book = read(`
@@ -170,4 +170,46 @@ test("an unknown role is named with the nearest one", () => {
   expect(() => checkRoleNames(builtIn, ["viewr"])).toThrow(
     'unknown role "viewr" (did you mean viewer?); known are admin, operator, approver, viewer, auditor',
   );
+});
+
+test("persons say which identities are one person", () => {
+  const { persons, book } = readRoles(
+    "persons:\n  ann: [operator:ann, token:ann-ci, 'oidc:https://id.example.com#248289']\n  ben: [operator:ben]\n",
+    file,
+  );
+  expect([...persons]).toEqual([
+    ["operator:ann", "ann"],
+    ["token:ann-ci", "ann"],
+    ["oidc:https://id.example.com#248289", "ann"],
+    ["operator:ben", "ben"],
+  ]);
+  expect(book).toEqual(builtIn);
+  for (const empty of ["persons:\n", "roles: {}\n", "persons: {}\n"])
+    expect(readRoles(empty, file).persons.size).toBe(0);
+});
+
+test.each<[text: string, problem: string]>([
+  ["persons: [ann]", "1:10: persons: expected a map, found a list"],
+  ["persons: {Ann: []}", "1:11: persons: a person has a name of 1 to 63 small letters"],
+  ["persons:\n  ann: operator:ann", "2:8: person ann: expected a list, found a string"],
+  [
+    "persons:\n  ann:\n    - ann",
+    "3:7: person ann: expected operator:NAME, token:NAME (of api.tokens) or oidc:",
+  ],
+  ["persons: {ann: ['oidc:http://id#1']}", "1:17: person ann: expected operator:NAME"],
+  ["persons: {ann: ['oidc:https://id#']}", "1:17: person ann: expected operator:NAME"],
+  ["persons: {ann: ['operator:Ann']}", "1:17: person ann: expected operator:NAME"],
+  ["persons: {ann: ['constructor:ann']}", "1:17: person ann: expected operator:NAME"],
+  ["persons: {ann: [token:ci, token:ci]}", "1:27: person ann: token:ci appears twice"],
+  [
+    "persons:\n  ann: [operator:ann, token:ci]\n  ben:\n    - token:ci\n",
+    "4:7: person ben: token:ci belongs to ann already",
+  ],
+  [
+    "persons: {ann: [operator:ben], ben: []}",
+    "1:32: persons: ben is the name of operator:ben, who belongs to ann",
+  ],
+  ["persons: {ben: [], ann: [token:ben]}", "1:11: persons: ben is the name of token:ben, who belongs to ann"],
+])("%j is refused", (text, problem) => {
+  expect(() => readRoles(text, file)).toThrow(`${file}:${problem}`);
 });

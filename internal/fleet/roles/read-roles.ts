@@ -21,6 +21,7 @@ import { type ScopeKind, scopes } from "../operation/mod.ts";
 import { builtIn } from "./built-in.ts";
 import { type DeclaredJobRule, type DeclaredWord, roleOf } from "./declared.ts";
 import { functionsOf } from "./function-pattern.ts";
+import { type Persons, personsSchema } from "./persons.ts";
 import { commitChoices, type Role, type RoleBook } from "./role.ts";
 
 const maxRoles = 1_000;
@@ -38,14 +39,20 @@ const neverParked: readonly ScopeKind[] = [
 /** What only reads is not parked either. */
 const reading = ["list", "show", "read", "status", "rules", "test"];
 
+/** What a roles file says. */
+export interface RolesFile {
+  /** The roles of the file, and those that are built in. */
+  readonly book: RoleBook;
+  readonly persons: Persons;
+}
+
 /**
  * Reads the text of a roles file.
  *
  * @param file its path, for messages
- * @returns the roles of the file, and those that are built in
  * @throws SvcError `bad_request`: `<file>:<line>:<column>: <what>: <reason>`
  */
-export function readRoles(written: string, file: string): RoleBook {
+export function readRoles(written: string, file: string): RolesFile {
   const document = readDocument(written, file, rolesFile(), nameOf);
   const book = new Map<string, Role>(builtIn);
   for (const [name, lists] of document.value?.roles ?? []) {
@@ -58,11 +65,13 @@ export function readRoles(written: string, file: string): RoleBook {
       atLine(basename(file), document.at([...path, kind, item]).line);
     book.set(name, roleOf(name, lists, placeOf));
   }
-  return book;
+  return { book, persons: document.value?.persons ?? new Map() };
 }
 
-const nameOf: NameOf = ([first, name, ...rest]) =>
-  first === undefined || name === undefined ? keysOf([first ?? 0]) : [`role ${name}`, ...keysOf(rest)];
+const nameOf: NameOf = ([first, name, ...rest]) => {
+  if (first === undefined || name === undefined) return keysOf([first ?? 0]);
+  return [`${first === "persons" ? "person" : "role"} ${name}`, ...keysOf(rest)];
+};
 
 /** What a roles file may hold. */
 export function rolesFile() {
@@ -79,7 +88,8 @@ export function rolesFile() {
     mapOf(role, name),
     refuse(({ size }) => (size > maxRoles ? `more than ${maxRoles} roles` : undefined)),
   );
-  return v.nullable(fields({ roles: v.nullable(roles) }));
+  const persons = v.exactOptional(v.nullable(personsSchema()));
+  return v.nullable(fields({ roles: v.exactOptional(v.nullable(roles)), persons }));
 }
 
 /** The items of a kind, none of whose actions may appear twice. */

@@ -4,7 +4,8 @@ import { fileVersion } from "../../base/files/file-version.ts";
 import type { Log } from "../../base/log.ts";
 import { readConfigFile } from "../../program/config/mod.ts";
 import { builtIn } from "./built-in.ts";
-import { readRoles } from "./read-roles.ts";
+import type { Persons } from "./persons.ts";
+import { type RolesFile, readRoles } from "./read-roles.ts";
 import type { RoleBook } from "./role.ts";
 
 /** The roles of a master. */
@@ -12,6 +13,8 @@ export interface Roles {
   readonly path: string;
   /** The roles in force: the last good ones of the file, and those that are built in. */
   current(): RoleBook;
+  /** Who is one person, as the last good file says. */
+  persons(): Persons;
   /** What is wrong with the file as it is now, in one line. */
   problem(): string | undefined;
 }
@@ -23,15 +26,17 @@ export interface Roles {
  * @throws SvcError as `readRoles`
  */
 export function inspectRoles(path: string): { roles: number; isOpen: boolean } {
-  const { size } = loadRoles(path);
+  const { size } = loadRoles(path).book;
   const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
   return { roles: size - builtIn.size, isOpen: (mode & 0o022) !== 0 };
 }
 
 /** Without a file there are the built-in roles. */
-function loadRoles(path: string): RoleBook {
+const none: RolesFile = { book: builtIn, persons: new Map() };
+
+function loadRoles(path: string): RolesFile {
   const text = readConfigFile(path);
-  return text === undefined ? builtIn : readRoles(text, path);
+  return text === undefined ? none : readRoles(text, path);
 }
 
 /**
@@ -40,7 +45,7 @@ function loadRoles(path: string): RoleBook {
  */
 export function followRoles(path: string, log: Log): Roles {
   let seen: string | undefined;
-  let book: RoleBook = builtIn;
+  let read = none;
   let problem: string | undefined;
   const refresh = () => {
     const version = fileVersion(path);
@@ -48,17 +53,19 @@ export function followRoles(path: string, log: Log): Roles {
     const isFirst = seen === undefined;
     seen = version;
     try {
-      if (version === "" && book.size > builtIn.size) throw new Error(`${path} does not exist any more`);
-      book = loadRoles(path);
+      if (version === "" && read !== none) throw new Error(`${path} does not exist any more`);
+      read = loadRoles(path);
       problem = undefined;
-      if (!isFirst || version !== "") log.info("roles read", { file: path, roles: book.size - builtIn.size });
+      if (!isFirst || version !== "")
+        log.info("roles read", { file: path, roles: read.book.size - builtIn.size });
     } catch (thrown) {
-      const kept = book.size === builtIn.size ? "only the built-in roles are" : "the last good roles stay";
+      const { size } = read.book;
+      const kept = size === builtIn.size ? "only the built-in roles are" : "the last good roles stay";
       problem = `${kept} in force: ${describeError(thrown)}`;
       log.error("the roles file cannot be used", {
         file: path,
         reason: describeError(thrown),
-        kept: book.size,
+        kept: size,
       });
     }
   };
@@ -67,7 +74,11 @@ export function followRoles(path: string, log: Log): Roles {
     path,
     current() {
       refresh();
-      return book;
+      return read.book;
+    },
+    persons() {
+      refresh();
+      return read.persons;
     },
     problem() {
       refresh();

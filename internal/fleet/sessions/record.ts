@@ -15,7 +15,10 @@ const ways = {
   /** A token of the bucket `tokens`. */
   token: v.strictObject({ by: v.literal("token"), name: text, token: text, creator: text }),
   /** A person of an identity provider, with the roles that their token gave. */
-  oidc: v.strictObject({ by: v.literal("oidc"), name: text, issuer: text, roles: list(text, 64).read }),
+  oidc: v.strictObject({
+    ...{ by: v.literal("oidc"), name: text, issuer: text, subject: text },
+    roles: list(text, 64).read,
+  }),
 } as const;
 const who = v.variant("by", Object.values(ways));
 

@@ -37,7 +37,7 @@ function setUp() {
       return { who: { by: "token", name: `token:${token}`, token, creator: "ann" } };
     },
     whoBrings: async ({ code }) => ({
-      who: { by: "oidc", name: code, issuer: "https://idp", roles: ["viewer"] },
+      who: { by: "oidc", name: code, issuer: "https://idp", subject: "1", roles: ["viewer"] },
     }),
     providers: () => [],
     beginAt: async () => ({ url: "https://idp", state: "s", verifier: "v" }),
@@ -159,7 +159,13 @@ describe("a session ends", () => {
   test("with the token of a provider that was shown, and none begins after its end", async () => {
     const { open, send, deps, clock } = setUp();
     const until = clock.now() + 300_000;
-    const who = { by: "oidc", name: "ann@idp", issuer: "https://idp", roles: ["viewer"] } as const;
+    const who = {
+      by: "oidc",
+      name: "ann@idp",
+      issuer: "https://idp",
+      subject: "1",
+      roles: ["viewer"],
+    } as const;
     deps.whoShows = async () => ({ who, until });
     const { secret, expires_at } = await open("jwt");
     expect(Date.parse(expires_at)).toBe(until);
@@ -276,7 +282,11 @@ describe("a link", () => {
 
   const bearers: [string, OperatorCaller, RegExp][] = [
     ["a token of a file", { ...ann, door: "rest", bearer: { kind: "file" } }, /^forbidden/],
-    ["a person of a provider", { ...ann, door: "rest", bearer: { kind: "oidc", issuer: "x" } }, /^forbidden/],
+    [
+      "a person of a provider",
+      { ...ann, door: "rest", bearer: { kind: "oidc", issuer: "x", subject: "1" } },
+      /^forbidden/,
+    ],
     ["a token", { ...ann, door: "rest", bearer: { kind: "token", id: "t", creator: "ann" } }, /^admitted/],
     ["credentials of nobody who is registered", { kind: "operator", name: "old", door: "bus" }, /^admitted/],
     [

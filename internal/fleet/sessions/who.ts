@@ -18,7 +18,7 @@ export function bearerOfSession(who: Who): Pick<OperatorCaller, "bearer"> {
       case "token":
         return { kind: "token", id: who.token, creator: who.creator };
       case "oidc":
-        return { kind: "oidc", issuer: who.issuer };
+        return { kind: "oidc", issuer: who.issuer, subject: who.subject };
     }
   })();
   return bearer === undefined ? {} : { bearer };

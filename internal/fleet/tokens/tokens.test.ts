@@ -27,7 +27,7 @@ const dayMs = 24 * hourMs;
 const files = temporaryDirectory("tokens");
 afterAll(() => files[Symbol.dispose]());
 let count = 0;
-const book = readRoles(
+const { book } = readRoles(
   `roles:
   web-team: {jobs: [{functions: [service.restart], targets: 'web-*'}]}
   maker: {tokens: [create]}
@@ -214,7 +214,7 @@ test("neither a token nor a person of an identity provider creates tokens", asyn
   const door = "rest" as const;
   for (const bearer of [
     { kind: "token", id: "tok-1", creator: "ann" } as const,
-    { kind: "oidc", issuer: "https://idp" } as const,
+    { kind: "oidc", issuer: "https://idp", subject: "1" } as const,
   ]) {
     expect(create({}, { ...ann, door, bearer })).rejects.toMatchObject({ kind: "forbidden" });
   }

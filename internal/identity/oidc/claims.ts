@@ -5,6 +5,17 @@ import { type Provider, placeOfIssuer } from "./provider.ts";
 type Claims = Readonly<Record<string, unknown>>;
 
 const maxName = 128;
+/** As OpenID Connect bounds it. */
+const maxSubject = 255;
+
+/** Whom the issuer means, whatever their name is now. @throws SvcError `forbidden` */
+export function subjectOf({ sub }: Claims): string {
+  if (typeof sub === "string" && sub !== "" && sub.length <= maxSubject && !isOdd(sub)) return sub;
+  throw new SvcError(
+    "forbidden",
+    `your token has no claim sub with 1 to ${maxSubject} visible characters, which says whom the provider means`,
+  );
+}
 
 /**
  * The name of a person in logs and records: the claim, and the issuer behind an `@`.
@@ -12,11 +23,9 @@ const maxName = 128;
  * @throws SvcError `forbidden` naming the claim
  */
 export function nameOf({ issuer, username_claim: named }: Provider, claims: Claims): string {
-  const isUnproven = claims.email_verified === false || claims.email_verified === "false";
-  const claim = named ?? (typeof claims.email === "string" && !isUnproven ? "email" : "sub");
-  if (claim === "email" && isUnproven) {
-    throw new SvcError("forbidden", "the provider has not verified your e-mail address: verify it there");
-  }
+  const wanted = named ?? (claims.email === undefined ? "sub" : "email");
+  // Else whoever may change their address at the provider takes the name of another.
+  const claim = wanted === "email" && claims.email_verified !== true ? "sub" : wanted;
   const value = claimOf(claims, claim);
   if (typeof value !== "string" || value === "" || value.length > maxName || isOdd(value)) {
     throw new SvcError(

@@ -94,7 +94,9 @@ const usual = {
   aud: "svc",
   sub: "1234",
   email: "ann@example.com",
+  email_verified: true,
   groups: ["ops"],
+  iat: now,
   exp: now + 600,
 };
 
@@ -117,6 +119,7 @@ test.each(["RS256", "ES256", "EdDSA"] as const)("a token that is signed with %s 
     name: "ann@example.com@idp.example.com/realms/ops",
     roles: ["operator"],
     issuer,
+    subject: "1234",
   });
 });
 
@@ -197,6 +200,15 @@ test.each<[string, () => Promise<string> | string, string]>([
   ["another audience", () => token({ aud: "other" }), "is for another audience than svc"],
   ["no audience", () => token({ aud: undefined }), "is for another audience"],
   ["an audience that contains it", () => token({ aud: "svc2" }), "is for another audience"],
+  ["another client", () => token({ azp: "other" }), "was made for another client than svc (azp)"],
+  ["a client that is a list", () => token({ azp: ["svc"] }), "was made for another client than svc (azp)"],
+  ["no time of its making", () => token({ iat: undefined }), "has no valid claim iat"],
+  ["one of tomorrow", () => token({ iat: now + 31 }), "was made in the future (iat): check the clocks"],
+  [
+    "one for longer than a day",
+    () => token({ exp: now + 86_401 }),
+    "is valid for longer than 24h: let the provider",
+  ],
   ["no end", () => token({ exp: undefined }), "has no valid claim exp"],
   ["an end that is a text", () => token({ exp: "9999999999" }), "has no valid claim exp"],
   [
@@ -238,7 +250,21 @@ test.each([
 test("30 s of leeway, and no more", async () => {
   using at = await setUp();
   expect(await at.oidc.verify(await token({ exp: now - 29, nbf: now + 30 }))).toBeDefined();
-  expect(await at.oidc.verify(await token({ aud: ["other", "svc"] }))).toBeDefined();
+  expect(await at.oidc.verify(await token({ aud: ["other", "svc"], azp: "svc" }))).toBeDefined();
+  expect(await at.oidc.verify(await token({ iat: now + 30, exp: now + 86_400 }))).toBeDefined();
+});
+
+test("a provider may have a client of its own, and tokens that are valid for longer", async () => {
+  using at = await setUp({ providers: [{ ...provider, client_id: "console", max_age: 2 * 86_400_000 }] });
+  expect(await at.oidc.verify(await token({ azp: "console", exp: now + 2 * 86_400 }))).toBeDefined();
+  await expect(at.oidc.verify(await token({ exp: now + 2 * 86_400 + 1 }))).rejects.toThrow("longer than 48h");
+});
+
+test("a token without whom it means is refused", async () => {
+  const named = { ...provider, username_claim: "login" };
+  using at = await setUp({ providers: [named] });
+  expect(await at.oidc.verify(await token({ login: "ann" }))).toMatchObject({ subject: "1234" });
+  await expect(at.oidc.verify(await token({ login: "ann", sub: undefined }))).rejects.toThrow("no claim sub");
 });
 
 test("a storm of unknown keys is one fetch a minute, and does not lock out those with known keys", async () => {
@@ -282,7 +308,7 @@ async function until(check: () => boolean) {
 }
 
 test("a provider that is down does not lock out those with known keys, also after a restart, for a week", async () => {
-  using at = await setUp();
+  using at = await setUp({ providers: [{ ...provider, max_age: 60 * 86_400_000 }] });
   const { oidc, state, clock, start, log } = at;
   await oidc.renew();
   state.answer = () => Promise.reject(new SvcError("unavailable", "connection refused"));
@@ -376,8 +402,20 @@ test("of a set, only public keys that can be used are kept", async () => {
 });
 
 test.each<[Record<string, unknown>, Partial<Provider>, string]>([
-  [{ sub: "1", email: "ann@example.com" }, {}, "ann@example.com@idp.example.com/realms/ops"],
-  [{ sub: "1", email: "ann@example.com", email_verified: false }, {}, "1@idp.example.com/realms/ops"],
+  [
+    { sub: "1", email: "ann@example.com", email_verified: true },
+    {},
+    "ann@example.com@idp.example.com/realms/ops",
+  ],
+  // What anyone may have written there.
+  ...[undefined, false, null, 0, 1, "true"].map((verified) => {
+    const claims = { sub: "1", email: "ann@example.com", email_verified: verified };
+    return [claims, verified === 0 ? { username_claim: "email" } : {}, "1@idp.example.com/realms/ops"] as [
+      Record<string, unknown>,
+      Partial<Provider>,
+      string,
+    ];
+  }),
   [
     { sub: "repo:acme/web:ref:refs/heads/main" },
     {},
@@ -398,7 +436,6 @@ test.each<[Record<string, unknown>, Partial<Provider>]>([
   [{ sub: "a b" }, {}],
   [{ sub: "a".repeat(129) }, {}],
   [{ sub: "1", email: "ann@example.com" }, { username_claim: "login" }],
-  [{ sub: "1", email: "ann@example.com", email_verified: false }, { username_claim: "email" }],
   [{ sub: "1" }, { username_claim: "constructor" }],
 ])("%j with %j has no name", (claims, more) => {
   expect(() => nameOf({ ...provider, ...more }, claims)).toThrow(SvcError);

@@ -17,6 +17,8 @@ export interface Provider {
   readonly role_claims: readonly RoleClaim[];
   /** CA file that verifies the provider; absent means the trust store of the host. */
   readonly ca_file?: string;
+  /** For how long its tokens may be valid, milliseconds; absent means a day. */
+  readonly max_age?: number;
   /** The public client of the code flow; absent means the audience. */
   readonly client_id?: string;
   /** What the code flow asks for; absent means `openid email profile`. */

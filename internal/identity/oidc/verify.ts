@@ -1,8 +1,9 @@
 import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from "jose";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { formatDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { nameOf, rolesOfClaims } from "./claims.ts";
+import { nameOf, rolesOfClaims, subjectOf } from "./claims.ts";
 import { type GetText, getOverTls } from "./discover.ts";
 import { keptKeys } from "./kept-keys.ts";
 import { createProviderKeys, type ProviderKeys } from "./keys.ts";
@@ -11,6 +12,7 @@ import { type Provider, placeOfIssuer } from "./provider.ts";
 const algorithms = ["RS256", "ES256", "EdDSA"];
 const types = ["jwt", "at+jwt", "application/at+jwt"];
 const leewayS = 30;
+const dayMs = 24 * 3_600_000;
 const maxToken = 8_192;
 const form = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
@@ -20,6 +22,8 @@ export interface Federated {
   name: string;
   roles: readonly string[];
   issuer: string;
+  /** Whom the issuer means, whatever their name: the claim `sub`. */
+  subject: string;
 }
 
 /** The tokens of identity providers. */
@@ -107,14 +111,30 @@ async function verifySigned(
   const again = `sign in again: svc login --oidc ${issuer}`;
   try {
     const { payload } = await jwtVerify(token, keys.find, {
-      ...{ algorithms, issuer, audience, clockTolerance: leewayS, requiredClaims: ["exp"] },
+      ...{ algorithms, issuer, audience, clockTolerance: leewayS, requiredClaims: ["exp", "iat"] },
       currentDate: new Date(clock.now()),
     });
-    return payload;
+    const reason = strayClaim(payload, provider, clock.now());
+    if (reason === undefined) return payload;
+    throw new SvcError("unauthorized", `your token of ${placeOfIssuer(issuer)} ${reason}`);
   } catch (cause) {
     if (cause instanceof SvcError) throw cause;
     throw new SvcError("unauthorized", reasonOf(cause, provider, again), { cause });
   }
+}
+
+/** What is wrong with a token that is signed and valid. */
+function strayClaim(
+  { azp, iat = 0, exp = 0 }: JWTPayload,
+  { audience, client_id: client, max_age: maxMs = dayMs }: Provider,
+  now: number,
+): string | undefined {
+  if (azp !== undefined && azp !== audience && azp !== client) {
+    return `was made for another client than ${client ?? audience} (azp)`;
+  }
+  if (iat > now / 1000 + leewayS) return "was made in the future (iat): check the clocks";
+  if ((exp - iat) * 1000 <= maxMs) return undefined;
+  return `is valid for longer than ${formatDuration(maxMs)}: let the provider make shorter ones, or set max_age (api.oidc)`;
 }
 
 function reasonOf(thrown: unknown, { issuer, audience }: Provider, again: string): string {
@@ -136,9 +156,10 @@ function reasonOf(thrown: unknown, { issuer, audience }: Provider, again: string
 }
 
 function judge(provider: Provider, claims: JWTPayload): Federated {
+  const subject = subjectOf(claims);
   const name = nameOf(provider, claims);
   const roles = rolesOfClaims(provider, claims);
-  if (roles.length > 0) return { name, roles, issuer: provider.issuer };
+  if (roles.length > 0) return { name, roles, issuer: provider.issuer, subject };
   throw new SvcError(
     "forbidden",
     `${name} has no role here: no claim of your token matches; who configures this master can give one (api.oidc, role_claims)`,

@@ -18,6 +18,7 @@ import type { MasterSignIn } from "../sign-in/mod.ts";
 import type { MasterDeps } from "./options.ts";
 import type { Gated } from "./parts/gate.ts";
 import type { Requests } from "./parts/requests.ts";
+import type { Roles } from "./parts/roles.ts";
 
 /** Half of the time after which a master that starts a request counts as killed. */
 const sweepMs = 7_500;
@@ -42,7 +43,8 @@ interface MasterApprovalsDeps {
   later: Gated["later"];
   administrators(): readonly string[];
   rolesOfSigner: Requests["rolesOfSigner"];
-  signIn: Pick<MasterSignIn, "rolesNow">;
+  signIn: Pick<MasterSignIn, "rolesNow" | "operations">;
+  persons: Roles["roles"]["persons"];
 }
 
 export function startApprovals(
@@ -61,6 +63,11 @@ export function startApprovals(
       if (bearer === undefined || bearer === "oidc") return { roles };
       const now = signIn.rolesNow(name, bearer);
       return now === undefined ? { refused: "the token has ended" } : { roles: now };
+    },
+    persons: deps.persons,
+    creatorOf(token) {
+      const creator = signIn.operations.view.all().find(({ id }) => id === token)?.creator;
+      return creator === "unregistered" ? undefined : creator;
     },
     ttlMs: config["approvals.ttl"],
     ...{ clock, random, log },

@@ -92,8 +92,8 @@ export function startSignIn(options: SignInOptions): MasterSignIn {
     async find(token) {
       const found = providers.length === 0 ? undefined : await oidc.verify(token);
       if (found === undefined) return undefined;
-      const { name, roles, issuer } = found;
-      return { name, roles, bearer: { kind: "oidc", issuer } };
+      const { name, roles, issuer, subject } = found;
+      return { name, roles, bearer: { kind: "oidc", issuer, subject } };
     },
   };
   const bearers = [createTokenSignIn({ ...deps, log }), federated];
@@ -145,8 +145,10 @@ function shownBy(
       return { who: { by: "file", name, proof: proofOf(mac, token) } };
     case "token":
       return { who: { by: "token", name, token: bearer.id, creator: bearer.creator } };
-    case "oidc":
-      return { who: { by: "oidc", name, issuer: bearer.issuer, roles }, until: endOfToken(token) };
+    case "oidc": {
+      const { issuer, subject } = bearer;
+      return { who: { by: "oidc", name, issuer, subject, roles }, until: endOfToken(token) };
+    }
     default:
       throw new SvcError("internal", "a bearer of an unknown kind");
   }

@@ -98,7 +98,7 @@ describe("refusals of the master's file", () => {
     ],
     [
       "api: {oidc: {}}",
-      "api.oidc: expected a list of {issuer, audience, username_claim, role_claims, ca_file, client_id, scope}",
+      "api.oidc: expected a list of {issuer, audience, username_claim, role_claims, ca_file, max_age, client_id, scope}",
     ],
     ["api: {oidc: [{audience: a}]}", `${f}:1:14: api.oidc: issuer is missing`],
     ...[

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { fields, refuse, text } from "../../base/document/schemas.ts";
+import { duration, fields, refuse, text } from "../../base/document/schemas.ts";
 import { listOfMaps } from "./list.ts";
 import type { OptionType } from "./option.ts";
 import { checked, requiredPath } from "./scalar.ts";
@@ -22,6 +22,8 @@ export interface OidcProvider {
   readonly role_claims: readonly OidcRoleClaim[];
   /** CA file that verifies the provider; absent means the trust store of the host. */
   readonly ca_file?: string;
+  /** For how long its tokens may be valid, milliseconds; absent means a day. */
+  readonly max_age?: number;
   /** The public client that the console signs in as; absent means the audience. */
   readonly client_id?: string;
   /** What the console asks for; absent means `openid email profile`. */
@@ -64,6 +66,7 @@ const provider = fields(
       v.check((claims) => claims.length > 0, missing("role_claims")),
     ),
     ca_file: v.exactOptional(requiredPath.schema),
+    max_age: v.exactOptional(duration(60_000, 366 * 24 * 3_600_000)),
     client_id: v.exactOptional(word),
     scope: v.exactOptional(
       v.pipe(
@@ -79,7 +82,7 @@ const provider = fields(
 );
 
 const providers = listOfMaps<OidcProvider>(
-  "{issuer, audience, username_claim, role_claims, ca_file, client_id, scope}",
+  "{issuer, audience, username_claim, role_claims, ca_file, max_age, client_id, scope}",
   provider,
   JSON.stringify,
 );

@@ -51,6 +51,7 @@ export const signIn = {
       const { rolesOfSigner } = requests;
       const approvals = startApprovals(base, {
         ...{ bus: connection.bus, bucket: storage.approvals, mac, ...gate, rolesOfSigner, signIn },
+        persons: roles.roles.persons,
       });
       stack.defer(() => approvals.stop());
       const sessions = startSessions(base, {
