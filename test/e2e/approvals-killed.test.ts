@@ -26,6 +26,7 @@ const roles = `roles:
     jobs: [{functions: ["test.*"], targets: "*", approvals: 1}]
     rollouts: [list, show, start]
     approvals: [list, show, approve, deny]
+persons: {eve: [token:eve], fay: [token:fay], tester: [token:tester]}
 `;
 const newToken = () => Buffer.from(systemRandom(24)).toString("base64url");
 const tokens = { eve: newToken(), fay: newToken() };

@@ -38,6 +38,14 @@ const roles = `roles:
     approvals: [list, show, approve, deny]
   watcher:
     approvals: [list, show, approve]
+persons:
+  eve: [token:eve]
+  fay: [token:fay]
+  gus: [token:gus]
+  ann: [operator:ann]
+  ben: [operator:ben]
+  cho: [operator:cho]
+  dan: [operator:dan]
 `;
 const root = newOperator("root");
 const ann = newOperator("ann", ["asker"]);

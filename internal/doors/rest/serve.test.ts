@@ -216,6 +216,7 @@ test("anything that is not HTTP, or is ambiguous, is refused and the connection 
     ["GET / HTTP/1.1\r\nX-Host: a\r\n\r\n", 400],
     ["POST / HTTP/1.1\r\nContent-Length: 1000\r\n\r\nx", 400],
     ["GET / HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n", 400],
+    ["GET / HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer a\r\nauthorization: Bearer a\r\n\r\n", 400],
   ];
   for (const [request, status] of rows) {
     const raw = open();

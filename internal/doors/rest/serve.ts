@@ -187,7 +187,7 @@ async function answer(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
-  if (!namesOneHost(incoming)) {
+  if (!isUnambiguous(incoming)) {
     outgoing.setHeader("Connection", "close");
     await sendResponse(options.malformed(400, connection.ip), outgoing);
     return incoming.socket.destroySoon();
@@ -222,10 +222,15 @@ async function answer(
   else incoming.socket.destroySoon();
 }
 
-/** RFC 9112, section 3.2: a request of HTTP/1.1 without Host, or with more than one, is answered with 400. */
-function namesOneHost({ httpVersion, rawHeaders }: IncomingMessage): boolean {
-  const count = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === "host").length;
-  return httpVersion === "1.1" ? count === 1 : count <= 1;
+/**
+ * RFC 9112, section 3.2: a request of HTTP/1.1 without Host, or with more than one, is answered with 400. So is one with
+ * two Authorization headers: a proxy before this server may judge the other one.
+ */
+function isUnambiguous({ httpVersion, rawHeaders }: IncomingMessage): boolean {
+  const count = (wanted: string) =>
+    rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === wanted).length;
+  const hosts = count("host");
+  return (httpVersion === "1.1" ? hosts === 1 : hosts <= 1) && count("authorization") <= 1;
 }
 
 /** RFC 9112, section 6. */

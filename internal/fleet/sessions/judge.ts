@@ -21,6 +21,8 @@ export interface SessionJudging extends SessionStore {
    * @throws SvcError `storage` or `unavailable` when nobody knows
    */
   standingOf(who: Who): Promise<Standing>;
+  /** Whether a `Host` header names this master. */
+  isOwnHost(header: string | null): boolean;
   /** The names of the scopes that these roles have a rule for; without roles all of them. */
   scopesOf(roles: readonly string[] | undefined): readonly string[];
   log: Log;
@@ -60,6 +62,13 @@ export async function judgeSession(
     throw new SvcError(
       "unauthorized",
       "the cookie of the console counts only for requests of the console itself: use a bearer token",
+    );
+  }
+  if (!deps.isOwnHost(headers.get("host"))) {
+    const host = (headers.get("host") ?? "").slice(0, 100);
+    throw new SvcError(
+      "unauthorized",
+      `the cookie of the console does not count for the host ${JSON.stringify(host)}: open the console under a name of enroll.advertise_urls or of the certificate, or add https://${host} to enroll.advertise_urls`,
     );
   }
   const digest = digestOfSecret(secret);

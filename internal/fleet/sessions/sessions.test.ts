@@ -43,6 +43,7 @@ function setUp() {
     beginAt: async () => ({ url: "https://idp", state: "s", verifier: "v" }),
     sourceOf: (address) => address,
     urls: () => [`https://${host}`],
+    isOwnHost: (header) => header === host,
     async begin({ action, who }) {
       begun.push(`${action} ${who}`);
       return async ({ outcome }) => void begun.push(outcome);
@@ -113,6 +114,11 @@ describe("a request counts only when a page of the console made it", () => {
     ["origin of another port", { headers: { origin: "https://master.example.com" } }, foreign],
     ["origin null", { headers: { origin: "null" } }, foreign],
     ["plain origin", { headers: { origin: `http://${host}` } }, foreign],
+    [
+      "a host that is not this master's",
+      { headers: { host: "evil.example.com:8443", origin: "https://evil.example.com:8443" } },
+      /^unauthorized: the cookie of the console does not count for the host "evil.example.com:8443"/,
+    ],
     ["no origin", { headers: { origin: undefined } }, /^admitted/],
     ["change without a token", { method: "POST" }, forged],
     ["DELETE without a token", { method: "DELETE" }, forged],

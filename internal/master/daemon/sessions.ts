@@ -6,7 +6,7 @@ import { sha256 } from "../../base/sha256.ts";
 import type { ConsoleSessions } from "../../doors/rest/mod.ts";
 import type { Recorder } from "../../fleet/audit/mod.ts";
 import { builtInScopes } from "../../fleet/roles/mod.ts";
-import { cookieName, judgeSession, type SessionDeps } from "../../fleet/sessions/mod.ts";
+import { cookieName, isOwnHost, judgeSession, type SessionDeps } from "../../fleet/sessions/mod.ts";
 import { beginCodeFlow, placeOfIssuer, redeemCode } from "../../identity/oidc/mod.ts";
 import { adminRole } from "../../wire/operator-standing.ts";
 import type { MasterSignIn } from "../sign-in/mod.ts";
@@ -34,6 +34,8 @@ export function startSessions(
     scopesOf: Roles["scopesOf"];
     signIn: MasterSignIn;
     urls(): readonly string[];
+    /** Names and addresses of the certificate. */
+    certificateNames(): readonly string[];
   },
 ): MasterSessions {
   const { bucket, mac, recorder, signIn } = deps;
@@ -63,6 +65,10 @@ export function startSessions(
     beginAt: ({ issuer, redirect_uri: redirectUri }) =>
       beginCodeFlow(providerOf(issuer), { redirectUri, random, clock, signal }),
     sourceOf: sourceOfBrowser,
+    isOwnHost(header) {
+      const [urls, certificate] = [deps.urls(), deps.certificateNames()];
+      return isOwnHost(header, { urls, certificate, address: config["enroll.addr"].host });
+    },
     async begin({ action, who, session, requestId }) {
       const subjects = { session };
       const content = { operator: who, key: "", via: "console" as const, action, subjects, requestId };

@@ -1,5 +1,7 @@
 import { expect, test } from "bun:test";
+import { join } from "node:path";
 import { systemClock } from "../../../internal/base/clock.ts";
+import { writeFileAtomic } from "../../../internal/base/files/file.ts";
 import { newId, systemRandom } from "../../../internal/base/id.ts";
 import { openBucket } from "../../../internal/bus/storage/bucket.ts";
 import { encodeApproval } from "../../../internal/fleet/approvals/record.ts";
@@ -14,7 +16,9 @@ const gone = { environment: "base", commit: "local", snapshot: "ab".repeat(32) }
 /** The page Approvals. */
 export function approvalsCases(at: () => ConsoleFleet): void {
   test("approvals: an empty page names the command, and one decides what waits", async () => {
-    const { bus, page, open, inspect, rest } = at();
+    const { bus, master, page, open, inspect, rest } = at();
+    // A token of the configuration agrees only for a known person.
+    writeFileAtomic(join(master.dir, "roles.yaml"), "persons: {ci: [token:ci]}\n", 0o600);
     await open("/approvals", "Approvals");
     expect(await page.until<string>(`document.querySelector(".empty")?.innerText`)).toContain(
       "svc roles show",

@@ -1,4 +1,6 @@
+import { X509Certificate } from "node:crypto";
 import { defined } from "../../../base/defined.ts";
+import { namesOfLeaf } from "../../../identity/ca/mod.ts";
 import type { OffersOf } from "../../../program/health/mod.ts";
 import { type CertificateSource, createCertificateSource } from "../../certificate/mod.ts";
 import type { MasterDeps } from "../options.ts";
@@ -8,8 +10,15 @@ export const certificate = {
   async start({ base }: { base: MasterDeps }) {
     const certificates: CertificateSource = await createCertificateSource(base);
     const { check } = certificates;
+    let named: { cert: string; names: readonly string[] } | undefined;
     return {
       certificates,
+      /** The names and addresses of the certificate. */
+      names() {
+        const { cert } = certificates.current();
+        if (named?.cert !== cert) named = { cert, names: namesOfLeaf(new X509Certificate(cert)) };
+        return named.names;
+      },
       checks: defined({ ca: check }),
       stop: certificates.stop,
     };

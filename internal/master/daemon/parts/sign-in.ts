@@ -5,6 +5,7 @@ import { startApprovals } from "../approvals.ts";
 import type { MasterDeps } from "../options.ts";
 import { startSessions } from "../sessions.ts";
 import type { Audited } from "./audit.ts";
+import type { Certificate } from "./certificate.ts";
 import type { Connected } from "./connect.ts";
 import type { Decisions } from "./decisions.ts";
 import type { Gated } from "./gate.ts";
@@ -17,6 +18,7 @@ interface SignInNeed {
   base: MasterDeps;
   connection: Connected;
   opened: Opened;
+  certificate: Certificate;
   audit: Audited;
   roles: Roles;
   operators: Operators;
@@ -27,7 +29,18 @@ interface SignInNeed {
 
 /** The callers over REST and in the console, and the requests that wait for others. */
 export const signIn = {
-  start: ({ base, connection, opened, audit, roles, operators, requests, decisions, gate }: SignInNeed) =>
+  start: ({
+    base,
+    connection,
+    opened,
+    certificate,
+    audit,
+    roles,
+    operators,
+    requests,
+    decisions,
+    gate,
+  }: SignInNeed) =>
     assemble((stack) => {
       const { config, clock, random, log, signal } = base;
       const { recordMac: mac } = opened;
@@ -57,6 +70,7 @@ export const signIn = {
       const sessions = startSessions(base, {
         ...{ bucket: storage.sessions, mac, recorder: audit.recorder, registry: operators.registry },
         ...{ rolesOfSigner, scopesOf: roles.scopesOf, signIn, urls },
+        certificateNames: certificate.names,
       });
       return {
         ...{ signIn, approvals, sessions, urls },
