@@ -1,4 +1,4 @@
-import { type ReadonlySignal, signal } from "@preact/signals";
+import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { Clock } from "../../base/clock.ts";
 import type { ScopeKind } from "../../fleet/operation/mod.ts";
 import type { SessionView } from "../../fleet/sessions/mod.ts";
@@ -24,6 +24,8 @@ export interface Session {
   signOut(everywhere?: boolean): Promise<void>;
   /** Nobody is signed in, for this reason. */
   refuse(reason: string): void;
+  /** A link that would sign in another person than the one who is: why, until they answer. */
+  readonly replacement: Signal<{ reason: string; link: string } | undefined>;
   /**
    * A request was refused for want of a session: resolves when there is one again.
    *
@@ -39,8 +41,8 @@ export interface Session {
 /** What is shown to sign in. */
 type Shown =
   | { token: string }
-  /** The code of a link of `svc console`. */
-  | { link: string }
+  /** The code of a link of `svc console`. With `signed_in_as` a link of anyone else is refused, and stays good. */
+  | { link: string; signed_in_as?: string }
   /** What a provider of identities sent back, and what the master gave before. */
   | { oidc: { issuer: string; code: string; verifier: string; redirect_uri: string } };
 
@@ -55,6 +57,7 @@ export function createSession(options: { clock: Clock; fetch: Fetch; announce():
   const state = signal<SessionState>("unknown");
   const view = signal<SessionView | undefined>(undefined);
   const reason = signal("");
+  const replacement: Session["replacement"] = signal(undefined);
   const refused = createWaiting();
   const exchange = (method: string, to: string, body?: object) =>
     requestMaster(clock, fetch, { method, to, body, token: () => view.value?.csrf });
@@ -73,7 +76,7 @@ export function createSession(options: { clock: Clock; fetch: Fetch; announce():
     state.value = "out";
   };
   return {
-    ...{ state, view, reason },
+    ...{ state, view, reason, replacement },
     refuse: leave,
     async find() {
       try {

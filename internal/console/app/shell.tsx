@@ -8,7 +8,7 @@ import { hrefOf, type Place } from "../kit/router.ts";
 import { clockTime } from "../kit/times.ts";
 import { useDialog } from "../kit/use-dialog.ts";
 import { useKeys } from "../kit/use-keys.ts";
-import { SignInAgain } from "../pages/sign-in/mod.ts";
+import { SignInAgain, SignInInstead } from "../pages/sign-in/mod.ts";
 import { KeysHelp } from "./keys-help.tsx";
 import { LiveState } from "./live-state.tsx";
 import { Navigation } from "./navigation.tsx";
@@ -69,6 +69,7 @@ export function Shell({ app, theme, says }: { app: App; theme: ThemeSwitch; says
       {dialog.about === "palette" && <Palette app={app} pages={pages} close={dialog.close} />}
       {dialog.about === "session" && <YourSession app={app} close={dialog.close} />}
       {session.state.value === "ended" && <SignInAgain app={app} />}
+      <SignInInstead app={app} />
       <div class="says" role="status">
         {says.value}
       </div>

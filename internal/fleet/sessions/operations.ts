@@ -76,6 +76,12 @@ export const openSession = operation({
   input: v.strictObject({
     token: v.optional(described(short(8_192), "A bearer token of this interface")),
     link: v.optional(described(short(64), "The code of a link, good once")),
+    signed_in_as: v.optional(
+      described(
+        short(512),
+        "Who is signed in in this browser: a link of another person is refused with 409, and stays good",
+      ),
+    ),
     oidc: v.optional(
       described(
         v.strictObject({
@@ -89,7 +95,7 @@ export const openSession = operation({
     ),
   }),
   output: v.object({ ...sessionFields, secret: v.string() }),
-  async run(deps: SessionDeps, { token, link, oidc }, call) {
+  async run(deps: SessionDeps, { token, link, oidc, signed_in_as: signedInAs }, call) {
     assertServed(deps);
     const given = [token, link, oidc].filter((one) => one !== undefined);
     if (given.length !== 1) throw new SvcError("bad_request", "expected one of token, link and oidc");
@@ -99,7 +105,7 @@ export const openSession = operation({
         token !== undefined
           ? await deps.whoShows(token)
           : link !== undefined
-            ? await takeLink(deps, link)
+            ? await takeLink(deps, link, signedInAs)
             : await deps.whoBrings(oidc as ProviderCode);
       const view = await open(deps, opened, call);
       deps.metrics.consoleSignIn(way, "ok");
@@ -145,10 +151,21 @@ function sourceOf({ sourceOf }: Pick<SessionDeps, "sourceOf">, caller: Caller): 
   throw new SvcError("internal", "a sign-in without the address of its browser");
 }
 
-/** Takes a link: it counts once, on whichever master. @throws SvcError `unauthorized` */
-async function takeLink(deps: SessionDeps, link: string): Promise<Shown> {
+/**
+ * Takes a link: it counts once, on whichever master.
+ *
+ * @param onlyFor the one person whose link is taken; absent means anyone's
+ * @throws SvcError `unauthorized`; `conflict` for a link of somebody else, which is not used up
+ */
+async function takeLink(deps: SessionDeps, link: string, onlyFor: string | undefined): Promise<Shown> {
   const digest = digestOfSecret(link);
   const kept = digest === undefined ? undefined : await findSession(deps, "link", digest);
+  if (kept !== undefined && onlyFor !== undefined && kept.session.who.name !== onlyFor) {
+    throw new SvcError(
+      "conflict",
+      `the link signs in ${kept.session.who.name}, and ${onlyFor} is signed in here: confirm that, or sign out first`,
+    );
+  }
   if (kept === undefined || !(await removeKept(deps, kept))) {
     throw new SvcError(
       "unauthorized",

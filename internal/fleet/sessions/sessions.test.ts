@@ -267,6 +267,17 @@ describe("a link", () => {
     expect(await refusal(use())).toMatch(/^unauthorized: the link was used, or is older than 60 s/);
   });
 
+  test("of another person than the one who is signed in is refused, and stays good", async () => {
+    const { deps, call, browser, code, use } = await linked();
+    const useAs = (name: string) =>
+      openSession.run(deps, { link: code, signed_in_as: name }, call(browser()));
+    expect(await refusal(useAs("ben"))).toMatch(
+      /^conflict: the link signs in ann, and ben is signed in here/,
+    );
+    expect((await useAs("ann")).name).toBe("ann");
+    expect(await refusal(use())).toMatch(/^unauthorized/);
+  });
+
   test("signs in one of two browsers that use it at once", async () => {
     const { use } = await linked();
     const outcomes = await Promise.all([refusal(use()), refusal(use())]);

@@ -73,6 +73,8 @@ async function fleet(name: string) {
     roleGate: { judge: async () => ({ allowed: true, rule: "pair", approvals: 1 }) },
     administrators: () => [],
     rolesNow: ({ roles }) => ({ roles }),
+    persons: () => new Map(),
+    creatorOf: () => "registered",
   });
   const named = () =>
     namedSnapshots({

@@ -72,6 +72,37 @@ export function linkCases(at: () => Company): void {
     ]);
   });
 
+  test("svc console: a link of another person asks before it replaces a session, and one's own does not", async () => {
+    const { fleet, hire } = at();
+    const [xena, yuri] = [await hire("xena", "viewer"), await hire("yuri", "viewer")];
+    const name = `document.querySelector("nav .foot strong")?.innerText`;
+    const tab = await fleet.another();
+    await tab.page.open((await xena.link()).link);
+    await tab.page.until(`${name} === "xena"`);
+    const { link } = await yuri.link();
+    // The same page with another fragment would not load again.
+    await tab.page.open("about:blank");
+    await tab.page.open(link);
+    expect(await tab.page.until<string>(`document.querySelector("dialog[open]")?.innerText`)).toContain(
+      "the link signs in yuri, and xena is signed in here",
+    );
+    await tab.page.click("dialog[open] .button.plain");
+    await tab.page.until(`document.querySelector("dialog[open]") === null`);
+    expect(await tab.page.evaluate<string>(name)).toBe("xena");
+    // It was not used up.
+    await tab.page.open("about:blank");
+    await tab.page.open(link);
+    await tab.page.until(`document.querySelector("dialog[open]") !== null`);
+    await tab.page.click("dialog[open] .button.danger");
+    await tab.page.until(`${name} === "yuri"`);
+    // Control: a link of the same person is no question.
+    await tab.page.open("about:blank");
+    await tab.page.open((await yuri.link()).link);
+    await tab.page.until(`${name} === "yuri"`);
+    expect(await tab.page.evaluate<boolean>(`document.querySelector("dialog[open]") === null`)).toBe(true);
+    await tab.page[Symbol.asyncDispose]();
+  });
+
   test("svc console: after 60 s a link is told to be too old", async () => {
     const { fleet } = at();
     const made = await fleet.rest("POST", "tokens", { name: "late", roles: ["viewer"], expires: "1h" });

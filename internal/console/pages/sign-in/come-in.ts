@@ -1,4 +1,4 @@
-import { ApiError, type App } from "../../api/mod.ts";
+import { ApiError, type App, type Session } from "../../api/mod.ts";
 import { finishSignOn } from "./sign-on.ts";
 
 /**
@@ -11,7 +11,7 @@ export async function comeIn({ session, router }: App, window: Window): Promise<
     if (link !== undefined) {
       // It is a secret as long as it is good: it does not stay in the address or the history.
       history.replaceState(null, "", location.pathname + location.search);
-      await session.signIn({ link });
+      await comeByLink(session, link);
     } else if (router.place.value.path === "/oidc") {
       const query = router.place.value.query;
       router.go("/overview", { replace: true });
@@ -21,5 +21,17 @@ export async function comeIn({ session, router }: App, window: Window): Promise<
     }
   } catch (thrown) {
     session.refuse(thrown instanceof ApiError ? thrown.message : String(thrown));
+  }
+}
+
+/** Whoever sends a link to somebody could have them work under another name: that is not done without their word. */
+async function comeByLink(session: Session, link: string): Promise<void> {
+  await session.find().catch(() => {});
+  const name = session.view.value?.name;
+  try {
+    await session.signIn({ link, ...(name === undefined ? {} : { signed_in_as: name }) });
+  } catch (thrown) {
+    if (!(thrown instanceof ApiError) || thrown.status !== 409) throw thrown;
+    session.replacement.value = { reason: thrown.message, link };
   }
 }

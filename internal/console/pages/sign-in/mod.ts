@@ -1,2 +1,2 @@
 export { comeIn } from "./come-in.ts";
-export { SignIn, SignInAgain } from "./sign-in.tsx";
+export { SignIn, SignInAgain, SignInInstead } from "./sign-in.tsx";

@@ -82,3 +82,33 @@ export function SignInAgain({ app }: { app: App }) {
     </Dialog>
   );
 }
+
+/** A link would sign in another person than the one who is signed in. */
+export function SignInInstead({ app: { session } }: { app: App }) {
+  const { value: asked } = session.replacement;
+  if (asked === undefined) return null;
+  const { link, reason } = asked;
+  const stay = () => {
+    session.replacement.value = undefined;
+  };
+  const replace = () => {
+    stay();
+    session.signIn({ link }).catch((thrown) => session.refuse(thrown.message));
+  };
+  return (
+    <Dialog label="Sign in as somebody else?" onClose={stay}>
+      <div class="stack">
+        <h2>Sign in as somebody else?</h2>
+        <p class="muted">{reason}. What you do after that counts as theirs.</p>
+        <div class="actions">
+          <button type="button" class="button plain" onClick={stay}>
+            Stay signed in
+          </button>
+          <button type="button" class="button danger" onClick={replace}>
+            Sign in instead
+          </button>
+        </div>
+      </div>
+    </Dialog>
+  );
+}
