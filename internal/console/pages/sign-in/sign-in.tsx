@@ -10,7 +10,8 @@ import { TokenForm } from "./token-form.tsx";
 /** The door: a token, a provider of identities, or `svc console`. */
 export function SignIn({ app }: { app: App }) {
   const providers = useSignal<readonly Provider[]>([]);
-  const problem = useSignal(app.session.reason.value);
+  const own = useSignal("");
+  const problem = own.value || app.session.reason.value;
   useEffect(() => {
     document.title = "Sign in · svc";
     readProviders(fetch).then((found) => {
@@ -24,9 +25,9 @@ export function SignIn({ app }: { app: App }) {
           <Mark />
           <h1>Sign in to svc</h1>
         </div>
-        {problem.value !== "" && (
+        {problem !== "" && (
           <p class="notice failed" role="alert">
-            {problem.value}
+            {problem}
           </p>
         )}
         {providers.value.map(({ issuer, name }) => (
@@ -36,7 +37,7 @@ export function SignIn({ app }: { app: App }) {
             class="button"
             onClick={() =>
               beginSignOn(issuer, addressOf(app.router.place.value), window).catch((thrown) => {
-                problem.value = thrown.message;
+                own.value = thrown.message;
               })
             }
           >
