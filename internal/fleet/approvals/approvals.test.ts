@@ -131,7 +131,7 @@ describe("two persons are two entries of persons", () => {
     [`oidc:${idp}#2`, "ben"],
   ] as const;
 
-  test.each(Object.entries(annAs))("%s is ann, who asked", async (_, caller) => {
+  test.each(Object.entries(annAs))("%s is ann, the requester", async (_, caller) => {
     const one = fleet();
     for (const [identity, person] of entries) one.persons.set(identity, person);
     for (const [asker, agrees] of [

@@ -38,7 +38,7 @@ function whyAlone(deps: PersonsDeps, party: Party): string | undefined {
     return `${party.name} is in no entry of persons in the roles file, and only a known person can agree${line}`;
   }
   if (identity?.startsWith(identityOf.operator("")) === true) return undefined;
-  return `${party.name} has no key of an operator, and may be the same person as the one who asked: who edits the roles file says which identities are one person (persons)`;
+  return `${party.name} has no key of an operator, and may be the same person as the requester: who edits the roles file says which identities are one person (persons)`;
 }
 
 const isSame = (deps: PersonsDeps, one: Party, other: Party) =>
@@ -59,7 +59,7 @@ export function assertOther(deps: PersonsDeps, { asker, agreed }: Approval, by: 
   if (alone !== undefined) throw new SvcError("forbidden", alone);
 }
 
-/** Those who are different persons now, each once, and none of them the one who asked. */
+/** Those who are different persons now, each once, and none of them the requester. */
 export function differentPersons(deps: PersonsDeps, asker: Party, agreed: readonly Party[]): Party[] {
   const counted: Party[] = [];
   for (const one of agreed) {

@@ -50,7 +50,7 @@ export type Bearer =
   | { kind: "file" }
   /** A token of the bucket `tokens`; `creator` is the person who answers for it. */
   | { kind: "token"; id: string; creator: string }
-  /** A token of an identity provider; `subject` is whom it means there, whatever their name. */
+  /** A token of an identity provider; `subject` identifies the person there, whatever their name. */
   | { kind: "oidc"; issuer: string; subject: string }
   /** The key of a registered operator, which signed the request for a link to the console. */
   | { kind: "operator" };

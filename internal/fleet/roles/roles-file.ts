@@ -26,17 +26,15 @@ export interface Roles {
  * @throws SvcError as `readRoles`
  */
 export function inspectRoles(path: string): { roles: number; isOpen: boolean } {
-  const { size } = loadRoles(path).book;
+  const size = loadRoles(path)?.book.size ?? builtIn.size;
   const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
   return { roles: size - builtIn.size, isOpen: (mode & 0o022) !== 0 };
 }
 
 /** Without a file there are the built-in roles. */
-const none: RolesFile = { book: builtIn, persons: new Map() };
-
-function loadRoles(path: string): RolesFile {
+function loadRoles(path: string): RolesFile | undefined {
   const text = readConfigFile(path);
-  return text === undefined ? none : readRoles(text, path);
+  return text === undefined ? undefined : readRoles(text, path);
 }
 
 /**
@@ -45,7 +43,8 @@ function loadRoles(path: string): RolesFile {
  */
 export function followRoles(path: string, log: Log): Roles {
   let seen: string | undefined;
-  let read = none;
+  let read: RolesFile | undefined;
+  const book = () => read?.book ?? builtIn;
   let problem: string | undefined;
   const refresh = () => {
     const version = fileVersion(path);
@@ -53,13 +52,13 @@ export function followRoles(path: string, log: Log): Roles {
     const isFirst = seen === undefined;
     seen = version;
     try {
-      if (version === "" && read !== none) throw new Error(`${path} does not exist any more`);
+      if (version === "" && read !== undefined) throw new Error(`${path} does not exist any more`);
       read = loadRoles(path);
       problem = undefined;
       if (!isFirst || version !== "")
-        log.info("roles read", { file: path, roles: read.book.size - builtIn.size });
+        log.info("roles read", { file: path, roles: book().size - builtIn.size });
     } catch (thrown) {
-      const { size } = read.book;
+      const { size } = book();
       const kept = size === builtIn.size ? "only the built-in roles are" : "the last good roles stay";
       problem = `${kept} in force: ${describeError(thrown)}`;
       log.error("the roles file cannot be used", {
@@ -74,11 +73,11 @@ export function followRoles(path: string, log: Log): Roles {
     path,
     current() {
       refresh();
-      return read.book;
+      return book();
     },
     persons() {
       refresh();
-      return read.persons;
+      return read?.persons ?? new Map();
     },
     problem() {
       refresh();

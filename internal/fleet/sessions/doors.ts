@@ -18,7 +18,7 @@ export const sessionDoors = {
         401: "The token does not count, or the link was used or is too old",
         403: "The request is not of the console itself, or no role allows to use the console",
         404: notServed,
-        409: "The link is of another person than signed_in_as",
+        409: "The link belongs to another person than signed_in_as",
       },
       headers: { "Set-Cookie": "The cookie of the session" },
     },

@@ -155,7 +155,7 @@ function sourceOf({ sourceOf }: Pick<SessionDeps, "sourceOf">, caller: Caller): 
  * Takes a link: it counts once, on whichever master.
  *
  * @param onlyFor the one person whose link is taken; absent means anyone's
- * @throws SvcError `unauthorized`; `conflict` for a link of somebody else, which is not used up
+ * @throws SvcError `unauthorized`; `conflict` for a link of another person, which is not used up
  */
 async function takeLink(deps: SessionDeps, link: string, onlyFor: string | undefined): Promise<Shown> {
   const digest = digestOfSecret(link);

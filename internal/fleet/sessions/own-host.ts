@@ -16,12 +16,16 @@ export interface OwnNames {
  * of one origin with it for a browser, and would use its session.
  */
 export function isOwnHost(header: string | null, { urls, certificate, address }: OwnNames): boolean {
-  const asked = urlOf(`https://${header ?? ""}`);
-  if (header === null || asked === undefined || asked.host.toLowerCase() !== withoutDefaultPort(header)) {
+  const requested = urlOf(`https://${header ?? ""}`);
+  if (
+    header === null ||
+    requested === undefined ||
+    requested.host.toLowerCase() !== withoutDefaultPort(header)
+  ) {
     return false;
   }
-  if (urls.some((url) => urlOf(url)?.host === asked.host)) return true;
-  const name = withoutBrackets(asked.hostname);
+  if (urls.some((url) => urlOf(url)?.host === requested.host)) return true;
+  const name = withoutBrackets(requested.hostname);
   if (isIP(name) > 0 && (isUnspecified(address) || name === address)) return true;
   return certificate.some((pattern) => matches(pattern.toLowerCase(), name));
 }

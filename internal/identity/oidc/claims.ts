@@ -8,12 +8,12 @@ const maxName = 128;
 /** As OpenID Connect bounds it. */
 const maxSubject = 255;
 
-/** Whom the issuer means, whatever their name is now. @throws SvcError `forbidden` */
+/** Identifies a person at the issuer, whatever their name is now. @throws SvcError `forbidden` */
 export function subjectOf({ sub }: Claims): string {
   if (typeof sub === "string" && sub !== "" && sub.length <= maxSubject && !isOdd(sub)) return sub;
   throw new SvcError(
     "forbidden",
-    `your token has no claim sub with 1 to ${maxSubject} visible characters, which says whom the provider means`,
+    `your token has no claim sub with 1 to ${maxSubject} visible characters, which identifies you at the provider`,
   );
 }
 
@@ -24,7 +24,7 @@ export function subjectOf({ sub }: Claims): string {
  */
 export function nameOf({ issuer, username_claim: named }: Provider, claims: Claims): string {
   const wanted = named ?? (claims.email === undefined ? "sub" : "email");
-  // Else whoever may change their address at the provider takes the name of another.
+  // Else anyone who can change their address at the provider takes the name of another person.
   const claim = wanted === "email" && claims.email_verified !== true ? "sub" : wanted;
   const value = claimOf(claims, claim);
   if (typeof value !== "string" || value === "" || value.length > maxName || isOdd(value)) {

@@ -15,7 +15,6 @@ import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { SvcError } from "../../base/errors.ts";
-import { nameOf, rolesOfClaims } from "./claims.ts";
 import { discoveryUrl } from "./discover.ts";
 import { parseKeySet } from "./key-set.ts";
 import type { Provider } from "./provider.ts";
@@ -260,7 +259,7 @@ test("a provider may have a client of its own, and tokens that are valid for lon
   await expect(at.oidc.verify(await token({ exp: now + 2 * 86_400 + 1 }))).rejects.toThrow("longer than 48h");
 });
 
-test("a token without whom it means is refused", async () => {
+test("a token without a subject is refused", async () => {
   const named = { ...provider, username_claim: "login" };
   using at = await setUp({ providers: [named] });
   expect(await at.oidc.verify(await token({ login: "ann" }))).toMatchObject({ subject: "1234" });
@@ -399,62 +398,6 @@ test("of a set, only public keys that can be used are kept", async () => {
   ]) {
     expect(() => parseKeySet({ keys })).toThrow();
   }
-});
-
-test.each<[Record<string, unknown>, Partial<Provider>, string]>([
-  [
-    { sub: "1", email: "ann@example.com", email_verified: true },
-    {},
-    "ann@example.com@idp.example.com/realms/ops",
-  ],
-  // What anyone may have written there.
-  ...[undefined, false, null, 0, 1, "true"].map((verified) => {
-    const claims = { sub: "1", email: "ann@example.com", email_verified: verified };
-    return [claims, verified === 0 ? { username_claim: "email" } : {}, "1@idp.example.com/realms/ops"] as [
-      Record<string, unknown>,
-      Partial<Provider>,
-      string,
-    ];
-  }),
-  [
-    { sub: "repo:acme/web:ref:refs/heads/main" },
-    {},
-    "repo:acme/web:ref:refs/heads/main@idp.example.com/realms/ops",
-  ],
-  [{ sub: "1", login: "ann" }, { username_claim: "login" }, "ann@idp.example.com/realms/ops"],
-  [{ sub: "1" }, { issuer: "https://idp.example.com:8443/" }, "1@idp.example.com:8443"],
-])("the name of %j with %j is %s", (claims, more, name) => {
-  expect(nameOf({ ...provider, ...more }, claims)).toBe(name);
-});
-
-test.each<[Record<string, unknown>, Partial<Provider>]>([
-  [{}, {}],
-  [{ sub: "" }, {}],
-  [{ sub: 5 }, {}],
-  [{ sub: "a\u202eb" }, {}],
-  [{ sub: "a\nb" }, {}],
-  [{ sub: "a b" }, {}],
-  [{ sub: "a".repeat(129) }, {}],
-  [{ sub: "1", email: "ann@example.com" }, { username_claim: "login" }],
-  [{ sub: "1" }, { username_claim: "constructor" }],
-])("%j with %j has no name", (claims, more) => {
-  expect(() => nameOf({ ...provider, ...more }, claims)).toThrow(SvcError);
-});
-
-test.each<[Record<string, unknown>, string[]]>([
-  [{ groups: ["dev", "ops"] }, ["operator"]],
-  [{ groups: "ops" }, ["operator"]],
-  [{ groups: "ops,dev" }, []],
-  [{ groups: ["OPS"] }, []],
-  [{ groups: [["ops"]] }, []],
-  [{ groups: { ops: true } }, []],
-  [{ realm_access: { roles: ["look"] } }, ["viewer"]],
-  [{ "realm_access.roles": [], realm_access: { roles: ["look"] } }, []],
-  [{ sub: "repo:acme/web:ref:refs/heads/main", groups: ["ops"] }, ["operator", "deployer"]],
-  [{ sub: "repo:acme/web:ref:refs/heads/main2" }, []],
-  [{}, []],
-])("the roles of %j are %j", (claims, roles) => {
-  expect(rolesOfClaims(provider, claims)).toEqual(roles);
 });
 
 test("a person without a role learns who can give one", async () => {

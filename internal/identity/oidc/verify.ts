@@ -22,7 +22,7 @@ export interface Federated {
   name: string;
   roles: readonly string[];
   issuer: string;
-  /** Whom the issuer means, whatever their name: the claim `sub`. */
+  /** Identifies the person at the issuer, whatever their name: the claim `sub`. */
   subject: string;
 }
 

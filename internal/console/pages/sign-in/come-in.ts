@@ -24,7 +24,7 @@ export async function comeIn({ session, router }: App, window: Window): Promise<
   }
 }
 
-/** Whoever sends a link to somebody could have them work under another name: that is not done without their word. */
+/** Anyone could send a link and have others work under another name, so the person confirms it first. */
 async function comeByLink(session: Session, link: string): Promise<void> {
   await session.find().catch(() => {});
   const name = session.view.value?.name;

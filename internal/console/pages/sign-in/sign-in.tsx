@@ -86,9 +86,9 @@ export function SignInAgain({ app }: { app: App }) {
 
 /** A link would sign in another person than the one who is signed in. */
 export function SignInInstead({ app: { session } }: { app: App }) {
-  const { value: asked } = session.replacement;
-  if (asked === undefined) return null;
-  const { link, reason } = asked;
+  const { value: offered } = session.replacement;
+  if (offered === undefined) return null;
+  const { link, reason } = offered;
   const stay = () => {
     session.replacement.value = undefined;
   };
@@ -97,9 +97,9 @@ export function SignInInstead({ app: { session } }: { app: App }) {
     session.signIn({ link }).catch((thrown) => session.refuse(thrown.message));
   };
   return (
-    <Dialog label="Sign in as somebody else?" onClose={stay}>
+    <Dialog label="Sign in as someone else?" onClose={stay}>
       <div class="stack">
-        <h2>Sign in as somebody else?</h2>
+        <h2>Sign in as someone else?</h2>
         <p class="muted">{reason}. What you do after that counts as theirs.</p>
         <div class="actions">
           <button type="button" class="button plain" onClick={stay}>
