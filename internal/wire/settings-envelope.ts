@@ -71,22 +71,43 @@ export interface Recipient {
 export type Labels = Readonly<Record<string, string>>;
 
 /** Labels are sealed under a name that no setting can have. */
-export const labelsKey = "svc:labels";
+const labelsKey = "svc:labels";
+/** The same for the places of values that are secret, and whose names do not show it. */
+const secretsKey = "svc:secrets";
+/** Names that no setting can have. */
+export const reservedNames: ReadonlySet<string> = new Set([labelsKey, secretsKey]);
 
-/** Encodes settings and labels for sealing. */
-export function encodeSettings(settings: Settings, labels: Labels = {}): Uint8Array {
+/** What a peel gets besides its settings. */
+export interface Beside {
+  labels?: Labels;
+  /** The places of secret values, each as the names that lead to it; all values below them are secret. */
+  secrets?: readonly (readonly string[])[];
+}
+
+/** Encodes settings for sealing, with what goes with them. */
+export function encodeSettings(settings: Settings, { labels = {}, secrets = [] }: Beside = {}): Uint8Array {
   const names = Object.keys(labels).sort();
-  if (names.length === 0) return encode(settings);
   // The same labels give the same bytes.
   const sorted = Object.fromEntries(names.map((name) => [name, labels[name] ?? ""]));
-  return encode({ ...settings, [labelsKey]: sorted });
+  return encode({
+    ...settings,
+    ...(names.length === 0 ? {} : { [labelsKey]: sorted }),
+    ...(secrets.length === 0 ? {} : { [secretsKey]: secrets.map((path) => [...path]) }),
+  });
 }
 
-/** Settings and labels of what a peel opened. */
-export function separate(opened: Settings): { settings: Settings; labels: Labels } {
-  const { [labelsKey]: labels, ...settings } = opened;
-  return isTexts(labels) ? { settings, labels } : { settings, labels: {} };
+/** Settings, labels and the places of secrets of what a peel opened. */
+export function separate(opened: Settings): { settings: Settings } & Required<Beside> {
+  const { [labelsKey]: labels, [secretsKey]: secrets, ...settings } = opened;
+  return {
+    settings,
+    labels: isTexts(labels) ? labels : {},
+    secrets: Array.isArray(secrets) ? secrets.filter(isPath) : [],
+  };
 }
+
+const isPath = (value: Plain): value is string[] =>
+  Array.isArray(value) && value.length > 0 && value.every((name) => typeof name === "string");
 
 function isTexts(value: Plain | undefined): value is { [name: string]: string } {
   return isSettings(value) && Object.values(value).every((each) => typeof each === "string");

@@ -231,6 +231,7 @@ export const house: readonly Wing[] = [
       room("agent/renewal", 10, "bus credentials and keys: renewed in time, recovered, replaced"),
       room("agent/state-files", 10, "the peel's cache of state files"),
       room("agent/settings", 8, "the peel's settings: accepted, kept on disk, given to templates"),
+      room("agent/masking", 9, "secret values taken out of what leaves this host"),
       room("agent/schedule", 7, "when a peel runs what by itself"),
       room(
         "agent/releases",

@@ -108,6 +108,7 @@ async function live(peel: EnrolledPeel): Promise<LivePeel> {
     peelId,
     keys: ringOf(dataDir, seed),
     commandKeys,
+    clock: systemClock,
     log,
   });
   const facts = fixedFacts({ id: peelId, os: "Debian", marker });
@@ -368,6 +369,7 @@ test("a refresh asks the masters, and fails without a bus; what was in force is 
     peelId: peel.peelId,
     keys: ringOf(dataDir, seed),
     commandKeys: { current: [] },
+    clock: systemClock,
     log: observedLog(),
   });
   expect(again).toMatchObject({ resolved: true, version: settings.version });

@@ -3,6 +3,7 @@ import { openOutbox, startLocal } from "../../internal/agent/daemon/local.ts";
 import { startSession } from "../../internal/agent/daemon/session.ts";
 import { createConnection } from "../../internal/agent/link/connection.ts";
 import { createSpread } from "../../internal/agent/link/spread.ts";
+import { noMask } from "../../internal/agent/masking/mask.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import { makeDirectory } from "../../internal/base/files/file.ts";
 import { systemJitter } from "../../internal/base/id.ts";
@@ -90,7 +91,16 @@ async function live(options: SimulatedPeelOptions, behavior: () => Behavior) {
   const settings = fixedSettings();
   const context = (signal: AbortSignal) => ({ clock, facts, settings, signal });
   const kept = openOutbox({ dataDir, clock, jitter, log });
-  const local = startLocal({ ...kept, peelId, dataDir, context, clock, jitter, log });
+  const local = startLocal({
+    mask: () => noMask,
+    ...kept,
+    peelId,
+    dataDir,
+    context,
+    clock,
+    jitter,
+    log,
+  });
   const session = startSession({
     connection,
     peelId,

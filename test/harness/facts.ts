@@ -10,6 +10,7 @@ export function fixedFacts(facts: Facts): FactStore {
   return {
     ready: Promise.resolve(),
     items: () => current,
+    collected: () => facts,
     get: (path, fallback) => findFact(current, path) ?? fallback,
     set(name, value) {
       const { [name]: _, ...rest } = current;

@@ -4,6 +4,7 @@ import { type Local, openOutbox, startLocal } from "../../internal/agent/daemon/
 import { startWorker } from "../../internal/agent/daemon/worker.ts";
 import { createExecutor } from "../../internal/agent/execution/executor.ts";
 import type { Connection } from "../../internal/agent/link/connection.ts";
+import { noMask } from "../../internal/agent/masking/mask.ts";
 import { defined } from "../../internal/base/defined.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { decode, type Plain } from "../../internal/base/msgpack.ts";
@@ -53,6 +54,7 @@ export function listedPeel(dataDir: string, insistence?: Insistence) {
 
   const start = () => {
     const started = startLocal({
+      mask: () => noMask,
       ...openOutbox({ dataDir, clock, jitter: () => 0, log }),
       peelId: "web-1",
       dataDir,

@@ -1,4 +1,5 @@
 import { type Local, openOutbox, startLocal } from "../../internal/agent/daemon/local.ts";
+import { noMask } from "../../internal/agent/masking/mask.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import type { Log } from "../../internal/base/log.ts";
 import { fixedFacts } from "./facts.ts";
@@ -11,6 +12,7 @@ export function localIn(dataDir: string, peelId: string, log: Log): Local {
   return startLocal({
     ...options,
     ...openOutbox(options),
+    mask: () => noMask,
     context: (signal) => ({ clock: systemClock, facts, settings: fixedSettings(), signal }),
   });
 }

@@ -1,9 +1,10 @@
+import { secretValues } from "../../internal/agent/settings/secret-values.ts";
 import type { PeelSettings } from "../../internal/agent/settings/settings.ts";
 import { settingAt } from "../../internal/agent/settings/store.ts";
 import type { Settings } from "../../internal/wire/settings-envelope.ts";
 
 /** Given settings, independent of any master. */
-export function fixedSettings(settings: Settings = {}): PeelSettings {
+export function fixedSettings(settings: Settings = {}, secretPlaces: string[][] = []): PeelSettings {
   return {
     resolved: true,
     reason: undefined,
@@ -14,5 +15,7 @@ export function fixedSettings(settings: Settings = {}): PeelSettings {
     take: () => false,
     refresh: async () => false,
     attach: () => {},
+    secrets: () => secretValues(settings, secretPlaces),
+    onChange: () => () => {},
   };
 }

@@ -10,5 +10,6 @@ export function noStateFiles(): StateFiles {
     waitForFirstSync: async () => false,
     reported() {},
     attach: () => () => {},
+    texts: () => [],
   };
 }

@@ -15,6 +15,8 @@ import { createRunLock, createStatesService, type RunLock } from "../../tree/run
 import { openWaitingReports, reportRuns, reportsDirectory } from "../compliance/mod.ts";
 import { statesLockFile, templateOptions } from "../execution/mod.ts";
 import { createKeyRing, identityFiles } from "../identity/mod.ts";
+import { maskOf } from "../masking/mod.ts";
+import type { FedSettingsStore } from "../settings/mod.ts";
 import { createCommandKeys } from "../trust/mod.ts";
 
 export interface CallHostOptions {
@@ -67,7 +69,8 @@ export async function createCallHost(
   });
   // A peel that runs here sends it to the masters. What a run for another host did is not reported.
   const isPeel = existsSync(identityFiles(join(data, "auth"), peelId).seed);
-  const reports = isPeel ? { onEnd: reportRuns(openWaitingReports(reportsDirectory(data), log), log) } : {};
+  const waiting = openWaitingReports(reportsDirectory(data), log);
+  const reports = isPeel ? { onEnd: reportRuns(waiting, () => maskOf(settings.secrets()), log) } : {};
   const states =
     local === undefined
       ? await keptStates({
@@ -97,7 +100,7 @@ async function directorySettings(
   directory: string | undefined,
   peelId: string,
   facts: CallContext["facts"]["items"],
-): Promise<SettingsStore> {
+): Promise<KnownSettings> {
   if (directory !== undefined) {
     const { localSettings } = await import("../settings/mod.ts");
     return localSettings({ directory, peelId, facts });
@@ -109,8 +112,12 @@ async function directorySettings(
     labels: () => ({}),
     get: (_, fallback) => fallback,
     refresh: async () => false,
+    secrets: () => [],
   };
 }
+
+/** Settings whose secrets are known. */
+type KnownSettings = SettingsStore & Pick<FedSettingsStore, "secrets">;
 
 function openDirectory(directory: string | undefined, environment = "base") {
   if (directory === undefined) {
@@ -128,7 +135,7 @@ function openDirectory(directory: string | undefined, environment = "base") {
 /** The settings that the peel received last, from its files. */
 async function keptSettings(
   options: CallHostOptions & { data: string; peelId: string },
-): Promise<SettingsStore> {
+): Promise<KnownSettings> {
   const { openPeelSettings } = await import("../settings/mod.ts");
   const files = identityFiles(join(options.data, "auth"), options.peelId);
   return openPeelSettings({

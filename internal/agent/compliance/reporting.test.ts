@@ -6,6 +6,7 @@ import { recordingLog } from "../../../test/harness/log.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { decode } from "../../base/msgpack.ts";
 import type { EndedRun } from "../../host/modules/mod.ts";
+import { noMask } from "../masking/mask.ts";
 import { reportRuns } from "./report-runs.ts";
 import { sendReports } from "./send-reports.ts";
 import { openWaitingReports, reportsDirectory } from "./waiting-reports.ts";
@@ -48,7 +49,7 @@ function reporting(
   const clock = manualClock();
   const log = recordingLog();
   const reports = openWaitingReports(dir, log);
-  const end = reportRuns(reports, log);
+  const end = reportRuns(reports, () => noMask, log);
   const state = { connected: true, answer: stored, permitted: true, ...options };
   const requested: { subject: string; ok: unknown }[] = [];
   const connects = new Set<() => void>();
@@ -127,7 +128,7 @@ test("a report of this process is sent at once", async () => {
 test("a report of a call on the host is found without being told", async () => {
   const { dir, clock, log, requested, start } = reporting();
   start();
-  reportRuns(openWaitingReports(dir, log), log)(run(4));
+  reportRuns(openWaitingReports(dir, log), () => noMask, log)(run(4));
   clock.advance(minute);
   await settle();
   expect(requested).toEqual([{ subject: reportSubject, ok: 4 }]);

@@ -10,14 +10,15 @@ import {
   createExecutor,
   type Dedup,
   type Executor,
-  execute,
   failedReturn,
   isReadOnly,
   openDedup,
   type PeelCounts,
 } from "../execution/mod.ts";
 import { createOutbox, type Outbox } from "../link/mod.ts";
+import type { Mask } from "../masking/mod.ts";
 import { createUpgradeReturns, type Upgrades, upgradeFiles } from "../upgrade/mod.ts";
+import { executeMasked } from "./execute-masked.ts";
 
 /** Specification, "Limits". */
 const rememberedJobs = 4096;
@@ -42,6 +43,8 @@ export interface LocalOptions {
   dataDir: string;
   /** The environment of a function. */
   context(signal: AbortSignal): CallContext;
+  /** What takes secrets out of what leaves this host, for those that are in force now. */
+  mask(): Mask;
   /** Gets each call that runs, and hands it on. */
   during?<Result>(call: Promise<Result>): Promise<Result>;
   clock: Clock;
@@ -78,7 +81,7 @@ export function openOutbox(
 
 /** Starts the local phase: calls can run, and what they return waits for a bus. */
 export function startLocal(options: LocalOptions): Local {
-  const { peelId, dataDir, outbox, counts, during = (call) => call, clock, log } = options;
+  const { peelId, dataDir, outbox, counts, mask, during = (call) => call, clock, log } = options;
   const dedup = openDedup({
     path: join(dataDir, "peel-dedup.msgpack"),
     capacity: rememberedJobs,
@@ -94,14 +97,11 @@ export function startLocal(options: LocalOptions): Local {
   reportLost();
   const executor = createExecutor({
     isReadOnly,
-    execute: (call, signal, { origin, progress, output, upgrade }) =>
-      during(
-        execute(call, {
-          ...options.context(signal),
-          origin,
-          ...defined({ progress, output, upgrade, content: call.content }),
-        }),
-      ),
+    execute: (call, signal, { origin, progress, output, upgrade }) => {
+      const more = defined({ upgrade, content: call.content });
+      const context = { ...options.context(signal), origin, ...more };
+      return during(executeMasked(call, { ...context, ...defined({ progress, output }) }, mask));
+    },
     clock,
     log,
   });

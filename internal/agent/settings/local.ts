@@ -3,7 +3,8 @@ import type { Plain } from "../../base/msgpack.ts";
 import type { Facts } from "../../host/facts/mod.ts";
 import type { SettingsStore } from "../../host/modules/mod.ts";
 import { createCompilers, readTree, type SettingsTree } from "../../tree/settings/mod.ts";
-import { settingAt } from "./store.ts";
+import { secretValues } from "./secret-values.ts";
+import { type FedSettingsStore, settingAt } from "./store.ts";
 
 /**
  * Compiles the settings of this host from a directory, without a master.
@@ -17,30 +18,27 @@ export async function localSettings(options: {
   facts(): Facts;
   /** What is read in place of the text of a file; the text itself, unless given. */
   read?(text: string): string;
-}): Promise<SettingsStore> {
+}): Promise<SettingsStore & Pick<FedSettingsStore, "secrets">> {
   const { directory, peelId, facts, read } = options;
   const compilers = createCompilers();
   const compile = async () => {
     const tree = readTree(directory);
     if (tree.files.size === 0)
       throw new SvcError("bad_request", `${directory}: does not exist or contains no settings files (*.sls)`);
-    return (
-      await compilers(read === undefined ? tree : readAs(tree, read)).compile(
-        { peelId, facts: facts() },
-        new Set(),
-      )
-    ).settings;
+    const compiler = compilers(read === undefined ? tree : readAs(tree, read));
+    return compiler.compile({ peelId, facts: facts() }, new Set());
   };
-  let settings = await compile();
+  let { settings, secrets } = await compile();
   return {
     resolved: true,
     reason: undefined,
     current: () => settings,
     labels: () => ({}),
     get: (path, fallback?: Plain) => settingAt(settings, path, fallback),
+    secrets: () => secretValues(settings, secrets),
     async refresh() {
       const before = settings;
-      settings = await compile();
+      ({ settings, secrets } = await compile());
       return !Bun.deepEquals(before, settings);
     },
   };

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { Clock } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { SettingsStore } from "../../host/modules/mod.ts";
@@ -18,13 +19,15 @@ export function openPeelSettings(options: {
   peelId: string;
   keys: Pick<KeyRing, "all" | "seen">;
   commandKeys: { readonly current: readonly string[] };
+  clock: Pick<Clock, "now">;
   log: Log;
 }): PeelSettings {
-  const { dataDir, keys, log } = options;
+  const { dataDir, keys, clock, log } = options;
   const fed = openSettingsStore({
     ...options,
     file: join(dataDir, "settings-snapshot.msgpack"),
     keys: () => keys.all().map(deriveCurveKey),
+    now: clock.now,
     onOpened(curvePublicKey) {
       const key = keys.all().find((each) => deriveCurveKey(each).publicKey === curvePublicKey);
       try {

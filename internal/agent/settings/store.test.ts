@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { systemRandom } from "../../base/id.ts";
@@ -20,11 +21,17 @@ function envelope(version: number, settings: Settings, peelId = "web-1") {
   return maker.make(bytes, to, { version, digest: maker.digest(bytes, to) });
 }
 
+const clock = manualClock();
+
 function storeIn(directory: string, peelId = "web-1") {
   const log = recordingLog();
   const file = join(directory, "settings-snapshot.msgpack");
   const commandKeys = { current: [command.publicKey] };
-  return { file, log, store: openSettingsStore({ file, peelId, commandKeys, keys: () => [own], log }) };
+  return {
+    file,
+    log,
+    store: openSettingsStore({ file, peelId, commandKeys, keys: () => [own], now: clock.now, log }),
+  };
 }
 
 test("settings are accepted, stored in a file for the owner only, and loaded at the next start", () => {
@@ -93,4 +100,38 @@ test("settings that cannot be stored are in force anyway, and this is logged", (
   expect(store.current()).toEqual({ a: 1 });
   expect(() => readFileSync(file)).toThrow();
   expect(log.records.some(({ level }) => level === "error")).toBe(true);
+});
+
+test("secrets are those by name, by the masters' places and by form, and for a day what they replaced", () => {
+  using directory = temporaryDirectory("settings");
+  const { store } = storeIn(directory.path);
+  const seal = (version: number, settings: Settings, secrets: string[][] = []) => {
+    const to = { peelId: "web-1", curvePublicKey: own.publicKey };
+    const bytes = encodeSettings(settings, { labels: { env: "prod" }, secrets });
+    return { envelope: maker.make(bytes, to, { version, digest: maker.digest(bytes, to) }) };
+  };
+  const textsOf = (at = store) => at.secrets().map(({ name, text }) => `${name}=${text}`);
+  const changes: string[][] = [];
+  store.onChange(() => changes.push(textsOf()));
+  const db = { db: { password: "old", host: "db-1", list: [1, { deep: "two" }] }, url: "http://a:pw@b/" };
+  store.take(seal(1, { ...db, plain: "shown", flag_key: true }, [["db", "list"], ["gone"]]));
+  expect(store.current()).not.toHaveProperty("svc:secrets");
+  expect(textsOf()).toEqual([
+    ...["db:password=old", "db:list:0=1", "db:list:1:deep=two", "url=http://a:pw@b/", "url=pw"],
+  ]);
+  clock.advance(1_000);
+  store.take(seal(2, { db: { password: "new" }, plain: "old" }));
+  const replaced = ["db:password=old", "db:list:0=1", "db:list:1:deep=two", "url=http://a:pw@b/", "url=pw"];
+  expect(textsOf()).toEqual(["db:password=new", ...replaced]);
+  expect(changes.at(-1)).toEqual(textsOf());
+  // Also after a restart, and no longer than a day.
+  expect(textsOf(storeIn(directory.path).store)).toEqual(textsOf());
+  clock.advance(12 * 3_600_000);
+  store.take(seal(3, { db: { password: "newer" } }));
+  expect(textsOf()).toEqual(["db:password=newer", "db:password=new", ...replaced]);
+  clock.advance(12 * 3_600_000);
+  expect(textsOf()).toEqual(["db:password=newer", "db:password=new"]);
+  // What counts again is not replaced.
+  store.take(seal(4, { db: { password: "new" } }));
+  expect(textsOf()).toEqual(["db:password=new", "db:password=newer"]);
 });

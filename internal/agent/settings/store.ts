@@ -5,22 +5,28 @@ import { isErrno, secretMode, writeFileAtomic } from "../../base/files/file.ts";
 import type { Log } from "../../base/log.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { record } from "../../base/record.ts";
+import { optional } from "../../base/record-kinds.ts";
+import { subscribe } from "../../base/subscribe.ts";
 import { findFact } from "../../host/facts/mod.ts";
 import type { SettingsStore } from "../../host/modules/mod.ts";
 import type { CurveKey } from "../../identity/mod.ts";
 import type { SettingsAnswer } from "../../wire/settings-answer.ts";
-import {
-  isSettings,
-  type Labels,
-  openEnvelope,
-  type Settings,
-  separate,
-} from "../../wire/settings-envelope.ts";
+import { isSettings, openEnvelope, type Settings, separate } from "../../wire/settings-envelope.ts";
+import { type SecretValue, secretValues } from "./secret-values.ts";
+
+/** How long a value is a secret after it was replaced. */
+const replacedMs = 24 * 60 * 60_000;
+/** How many of them are remembered, the newest. */
+const maxReplaced = 1_000;
 
 /** A settings store that receives updates from the masters. */
 export interface FedSettingsStore extends Omit<SettingsStore, "refresh"> {
   /** Version in force; 0 for none. */
   readonly version: number;
+  /** The secret values in force, and those that were replaced in the last 24 hours. */
+  secrets(): readonly SecretValue[];
+  /** Calls `run` after the settings changed. @returns a function that unsubscribes */
+  onChange(run: () => void): () => void;
   /**
    * Applies an answer of the masters. Rejected settings change nothing.
    *
@@ -35,6 +41,8 @@ const stored = record(
     peelId: ["peel_id", v.string()],
     version: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
     settings: v.custom<Settings>(isSettings),
+    /** Secret values that were replaced: each is a secret for a day longer. */
+    replaced: optional(v.array(v.object({ name: v.string(), text: v.string(), at: v.number() }))),
   },
   { version: 1, isOpen: true },
 );
@@ -53,6 +61,8 @@ export function openSettingsStore(options: {
   commandKeys: { readonly current: readonly string[] };
   /** The curve keys of the peel, more than one while it changes its key; available once it enrolls. */
   keys(): readonly CurveKey[];
+  /** Milliseconds since the Unix epoch. */
+  now(): number;
   /** Called with the public curve key to which accepted settings were sealed. */
   onOpened?(curvePublicKey: string): void;
   log: Log;
@@ -62,12 +72,14 @@ export function openSettingsStore(options: {
   let problem: string | undefined;
   let complaint: string | undefined;
 
-  let parts: { of: Settings; settings: Settings; labels: Labels } | undefined;
+  let parts: ReturnType<typeof partsOf> | undefined;
   const inForce = () => {
     const of = held?.settings ?? {};
-    if (held === undefined || parts?.of !== of) parts = { of, ...separate(of) };
+    if (held === undefined || parts?.of !== of) parts = partsOf(of);
     return parts;
   };
+  const listeners = new Set<() => void>();
+  const { now } = options;
 
   const complain = (event: string, reason: string) => {
     if (complaint !== reason) log.warn(event, { reason });
@@ -80,17 +92,11 @@ export function openSettingsStore(options: {
     options.onOpened?.(key);
     if (version === held?.version) return false;
     const before = held;
-    held = { peelId, version, settings };
-    try {
-      writeFileAtomic(file, stored.encode(held), secretMode);
-    } catch (thrown) {
-      log.error("settings are in force but cannot be stored: the next start will use older ones", {
-        file,
-        error: describeError(thrown),
-      });
-    }
+    held = { peelId, version, settings, replaced: replacedBy(settings, before, now()) };
+    writeSnapshot(file, held, log);
     const changed = before === undefined || !Bun.deepEquals(before.settings, settings);
     log.info("settings in force", { version, names: Object.keys(settings).length });
+    for (const run of listeners) run();
     return changed;
   };
 
@@ -99,16 +105,15 @@ export function openSettingsStore(options: {
       return held !== undefined;
     },
     get reason() {
-      if (held !== undefined) return undefined;
-      const why =
-        problem ?? "the masters have not been reached yet, or have not compiled settings for this peel";
-      return `settings have never been resolved for this peel: ${why}`;
+      return held === undefined ? neverResolved(problem) : undefined;
     },
     get version() {
       return held?.version ?? 0;
     },
     current: () => inForce().settings,
     labels: () => inForce().labels,
+    secrets: () => [...inForce().own, ...stillSecret(held, now())],
+    onChange: (run) => subscribe(listeners, run),
     get: (path, fallback) => settingAt(inForce().settings, path, fallback),
     take({ envelope, error }) {
       try {
@@ -123,6 +128,45 @@ export function openSettingsStore(options: {
       }
     },
   };
+}
+
+const neverResolved = (problem: string | undefined) =>
+  `settings have never been resolved for this peel: ${problem ?? "the masters have not been reached yet, or have not compiled settings for this peel"}`;
+
+function writeSnapshot(file: string, held: Snapshot, log: Log): void {
+  try {
+    writeFileAtomic(file, stored.encode(held), secretMode);
+  } catch (thrown) {
+    log.error("settings are in force but cannot be stored: the next start will use older ones", {
+      file,
+      error: describeError(thrown),
+    });
+  }
+}
+
+/** The values that were replaced less than a day ago. */
+const stillSecret = (held: Snapshot | undefined, now: number) =>
+  (held?.replaced ?? []).filter(({ at }) => at > now - replacedMs);
+
+function partsOf(of: Settings) {
+  const parts = separate(of);
+  return { of, ...parts, own: secretValues(parts.settings, parts.secrets) };
+}
+
+/** The secret values that were in force until now, with those that were replaced earlier. */
+function replacedBy(
+  settings: Settings,
+  before: Snapshot | undefined,
+  now: number,
+): NonNullable<Snapshot["replaced"]> {
+  if (before === undefined) return [];
+  const current = new Set(partsOf(settings).own.map(({ text }) => text));
+  const gone = partsOf(before.settings).own.map((each) => ({ ...each, at: now }));
+  const earlier = stillSecret(before, now);
+  const known = new Set<string>();
+  return [...gone, ...earlier]
+    .filter(({ text }) => !current.has(text) && !known.has(text) && known.add(text))
+    .slice(0, maxReplaced);
 }
 
 /** Opens settings that are sealed to one of the keys. @throws as `openEnvelope` does for the first of them */

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { join } from "node:path";
 import { createBackoff } from "../../base/backoff.ts";
 import { type Clock, sleep, type Timer } from "../../base/clock.ts";
@@ -36,6 +37,8 @@ export interface StateFiles {
   waitForFirstSync(signal: AbortSignal): Promise<boolean>;
   /** Handles a signed statement about the version in force. Logs a statement that is not acceptable. */
   reported(statement: Uint8Array | undefined): void;
+  /** The texts of all files that this host holds, of every environment and commit. */
+  texts(): Iterable<string>;
   /** Uses this connection from now on. Returns a function that stops this. */
   attach(connection: Pick<Connection, "connected" | "request">): () => void;
 }
@@ -119,6 +122,8 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
       if (list.current(base)?.manifest !== wanted) void inTurn(follow);
     },
 
+    texts: () => textsOf(cache),
+
     attach(connection) {
       waitSince = clock.monotonic();
       const leaving = new AbortController();
@@ -131,6 +136,10 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
       };
     },
   };
+}
+
+function* textsOf({ blobs }: Pick<Cache, "blobs">): Generator<string> {
+  for (const data of blobs.each()) if (isUtf8(data)) yield Buffer.from(data).toString();
 }
 
 /** Waits for something, but no longer than this. */

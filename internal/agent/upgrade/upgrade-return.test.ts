@@ -9,6 +9,7 @@ import { returnSubject } from "../../bus/subjects/subjects.ts";
 import { decodeReturn, type JobReturn } from "../../wire/return.ts";
 import { type Local, openOutbox, startLocal } from "../daemon/local.ts";
 import { createOutboxFiles } from "../link/outbox-files.ts";
+import { noMask } from "../masking/mask.ts";
 import { type StagedUpgrade, type UpgradeFiles, type UpgradeOutcome, upgradeFiles } from "./files.ts";
 
 let temporary: ReturnType<typeof temporaryDirectory>;
@@ -40,6 +41,7 @@ function start(isWatched = true): Local {
   const facts = fixedFacts({ id: "web-1" });
   const options = { dataDir: temporary.path, clock, jitter: () => 0, log: recordingLog() };
   return startLocal({
+    mask: () => noMask,
     ...options,
     ...openOutbox(options),
     peelId: "web-1",

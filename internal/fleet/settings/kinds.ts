@@ -115,7 +115,7 @@ async function findKinds(finding: Finding): Promise<Kinds> {
     const subject = await subjectOf(peelId, peels);
     if (subject === undefined) continue;
     const compiled = await unlessFault(() => compiler.compile(subject, new Set()));
-    const settings = compiled === undefined ? undefined : valueWith(compiled.merged(), hide);
+    const settings = compiled === undefined ? undefined : valueWith(compiled.merged, hide);
     kinds.push({ ...subject, peels: count, ...(isMap(settings) ? { settings } : {}) });
   }
   return { kinds, left };

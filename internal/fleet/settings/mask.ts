@@ -1,6 +1,6 @@
-import { redact } from "../../base/log.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { isSecretName } from "../../base/names/secret-name.ts";
+import { isSecretText } from "../../base/names/secret-text.ts";
 import { plainValue } from "../../base/yaml/yaml.ts";
 import type { Assignment, Merged } from "../../tree/settings/mod.ts";
 
@@ -60,12 +60,9 @@ function setWith({ node, layer, path }: Assignment, hide: Hide): Plain {
   return layer.isSecret || path.some(isSecretName) ? hide(value) : withoutSecrets(value, hide);
 }
 
-/** Keys in the PEM form with headers, and passwords in URLs, which no log has. */
-const secretText = /-----BEGIN [A-Z ]*PRIVATE KEY-----|:\/\/[^/\s:@]*:[^/\s@]+@/;
-
 function withoutSecrets(value: Plain, hide: Hide): Plain {
   if (typeof value === "string") {
-    return secretText.test(value) || redact(value) !== value ? hide(value) : value;
+    return isSecretText(value) ? hide(value) : value;
   }
   if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, hide));
   if (value === null || typeof value !== "object" || value instanceof Uint8Array) return value;

@@ -52,7 +52,7 @@ export function createSettingsView(deps: {
       const compiled = await deps
         .compilerOf(tree.tree)
         .compile({ peelId, facts: reported, labels: peels.labelsOf(peelId) }, uses);
-      settings.set(peelId, packer.pack(valueWith(compiled.merged(), withoutValue)).facts);
+      settings.set(peelId, packer.pack(valueWith(compiled.merged, withoutValue)).facts);
     } catch (thrown) {
       settings.delete(peelId);
       if (!(thrown instanceof SvcError) || thrown.kind === "storage") {

@@ -5,11 +5,15 @@ import { manualClock } from "../../../test/harness/clock.ts";
 import { fixtureHost } from "../../../test/harness/facts.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
+import type { Plain } from "../../base/msgpack.ts";
 import type { FactTable } from "./fact.ts";
 import { encodeFacts, maxFactsBytes } from "./merge.ts";
 import { openFactStore } from "./store.ts";
 
-async function opened(dataDir: string, options: { table?: FactTable; run?: () => Promise<string> } = {}) {
+async function opened(
+  dataDir: string,
+  options: { table?: FactTable; run?: () => Promise<string>; isSecret?: (value: Plain) => boolean } = {},
+) {
   const log = recordingLog();
   const store = await openFactStore({
     dataDir,
@@ -18,6 +22,7 @@ async function opened(dataDir: string, options: { table?: FactTable; run?: () =>
     run: options.run ?? (() => Promise.reject(new Error("nothing to run"))),
     clock: manualClock(),
     log,
+    isSecret: options.isSecret ?? (() => false),
     table: options.table ?? { os: () => "Debian", mounts: () => ({ "/": { fstype: "ext4" } }) },
   });
   return { store, log };
@@ -167,4 +172,32 @@ test("a refresh during a refresh starts another one, shared by concurrent caller
   const before = collected;
   await Promise.all([store.refresh(), store.refresh(), store.refresh(), store.refresh()]);
   expect(collected - before).toBe(2);
+});
+
+test("a fact of a state or a script with a secret is left out; one that an operator sent, and what is collected, stays", async () => {
+  using temporary = temporaryDirectory("facts");
+  custom(temporary.path, "a.yaml", "script: the hunter2\nos: hunter2\nrole: web\n");
+  let secret = "hunter2";
+  const isSecret = (value: Plain) => JSON.stringify(value).includes(secret);
+  const open = () =>
+    opened(temporary.path, { isSecret, table: { os: () => "Debian", name: () => "hunter2" } });
+  const { store } = await open();
+  await store.ready;
+  const own = { id: "web-1.example.com", svc_version: "0.0.0", name: "hunter2" };
+  expect(store.items()).toEqual({ ...own, os: "Debian", role: "web" });
+  expect(store.collected()).toEqual({ ...own, os: "Debian" });
+  store.set("guess", "hunter2", { asSent: true });
+  store.set("state", ["hunter2"]);
+  expect(store.items()).toMatchObject({ guess: "hunter2" });
+  expect(store.get("state")).toBeUndefined();
+  // Also after a restart; what a state stores in its place is judged again.
+  const { store: again } = await open();
+  await again.ready;
+  expect(again.get("guess")).toBe("hunter2");
+  again.set("guess", "hunter2!");
+  expect(again.get("guess")).toBeUndefined();
+  // It comes back when its value is not a secret any longer.
+  secret = "another";
+  expect(await again.refresh()).toBe(true);
+  expect(again.items()).toMatchObject({ guess: "hunter2!", state: ["hunter2"], script: "the hunter2" });
 });

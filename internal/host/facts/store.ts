@@ -11,6 +11,7 @@ import { findFact } from "./find-fact.ts";
 import type { Host } from "./host.ts";
 import { readKeptFacts, withFact, writeKeptFacts } from "./kept.ts";
 import { encodeFacts, type FactLayer, mergeFacts } from "./merge.ts";
+import { openSentFacts } from "./sent-facts.ts";
 
 /** The facts of one peel. */
 export interface FactStore {
@@ -22,10 +23,13 @@ export interface FactStore {
   /**
    * Stores a fact until it is set to null.
    *
+   * @param options.asSent whether an operator sent the value, who knows it: it stays also when it is a secret
    * @throws SvcError `bad_request` for an invalid name or value, or when the size limit would be exceeded;
    *   `storage` when it cannot be written
    */
-  set(name: string, value: Plain): void;
+  set(name: string, value: Plain, options?: { asSent?: boolean }): void;
+  /** The facts that this program collects itself. */
+  collected(): Facts;
   /** Collects all facts again. @returns whether anything changed */
   refresh(): Promise<boolean>;
   /** Calls `run` after every change. @returns a function that unsubscribes */
@@ -39,6 +43,8 @@ export interface FactStoreOptions {
   own(): Facts;
   /** Runs a program in `facts.d`. @throws when it fails, times out or prints too much */
   run(path: string): Promise<string>;
+  /** Whether a secret of the settings is in a value; a fact with it, from a state or a script, is left out. */
+  isSecret?(value: Plain): boolean;
   clock: Clock;
   log: Log;
   /** The built-in facts; tests can replace the table. */
@@ -57,8 +63,9 @@ export async function openFactStore(options: FactStoreOptions): Promise<FactStor
   let merged: ReturnType<typeof mergeFacts> = { facts: {}, dropped: [] };
   let bytes: Uint8Array | undefined;
 
-  const mergedWith = (keptFacts: Facts) =>
-    mergeFacts(builtin, [...custom, { source: "facts.set", facts: keptFacts }]);
+  const sent = openSentFacts(join(options.dataDir, "facts-as-sent"));
+  const shownLayers = createSecretFilter(sent, options);
+  const mergedWith = (keptFacts: Facts) => mergeFacts(builtin, shownLayers(custom, keptFacts));
   const show = (next: ReturnType<typeof mergeFacts>): boolean => {
     merged = next;
     const encoded = encodeFacts(next.facts);
@@ -104,8 +111,10 @@ export async function openFactStore(options: FactStoreOptions): Promise<FactStor
     ready,
     items: () => merged.facts,
     get: (path, fallback) => findFact(merged.facts, path) ?? fallback,
-    set(name, value) {
+    collected: () => builtin,
+    set(name, value, { asSent = false } = {}) {
       const next = withFact(readKeptFacts(file), name, value);
+      if (asSent) sent.add(name, value);
       const shown = mergedWith(next);
       if (shown.dropped.length > merged.dropped.length) {
         const problem = `the fact ${name} is too large: all facts together are limited to 256 KiB`;
@@ -118,6 +127,19 @@ export async function openFactStore(options: FactStoreOptions): Promise<FactStor
     refresh,
     onChange: (run) => subscribe(listeners, run),
   };
+}
+
+/** Leaves out facts with secrets. What an operator sent stays. */
+function createSecretFilter(
+  sent: ReturnType<typeof openSentFacts>,
+  { isSecret = () => false }: Pick<FactStoreOptions, "isSecret">,
+) {
+  const without = (facts: Facts, isOut: (name: string, value: Plain) => boolean): Facts =>
+    Object.fromEntries(Object.entries(facts).filter(([name, value]) => !isOut(name, value)));
+  return (custom: readonly FactLayer[], kept: Facts): FactLayer[] => [
+    ...custom.map(({ source, facts }) => ({ source, facts: without(facts, (_, value) => isSecret(value)) })),
+    { source: "facts.set", facts: without(kept, (name, value) => !sent.has(name, value) && isSecret(value)) },
+  ];
 }
 
 /** The facts of `facts.set`, or why they cannot be read. */

@@ -19,6 +19,8 @@ export interface BlobFiles {
   has(digest: string): boolean;
   /** @returns verified bytes; `undefined` when the blob is missing, or is damaged and was removed */
   read(digest: string): Uint8Array | undefined;
+  /** Every blob that can be read, one after another. */
+  each(): Iterable<Uint8Array>;
   /** Stores a blob atomically. @throws SvcError `storage` naming the file */
   write(digest: string, data: Uint8Array): Promise<void>;
   /** Removes every blob that is not listed. @returns how many */
@@ -41,8 +43,15 @@ export function openBlobFiles(dir: string): BlobFiles {
     }
     return known;
   };
-  return {
+  const files: BlobFiles = {
     has: (digest) => list().has(digest),
+
+    *each() {
+      for (const digest of [...list()]) {
+        const data = attempt(() => files.read(digest));
+        if (data !== undefined) yield data;
+      }
+    },
 
     read(digest) {
       let data: Uint8Array;
@@ -80,6 +89,7 @@ export function openBlobFiles(dir: string): BlobFiles {
       return doomed.length;
     },
   };
+  return files;
 }
 
 /** Does not block other work while the disk writes. */

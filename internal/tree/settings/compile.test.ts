@@ -325,13 +325,13 @@ test("labels are in templates and targets, and are sealed with the settings", as
     compiler.compile({ peelId: "web-1", facts: { labels: { env: "prod" } }, labels }, new Set());
   const { settings, bytes } = await compile({ env: "prod" });
   expect(settings).toEqual({ stage: "prod", all: { env: "prod" }, rack: "none" });
-  expect(separate(decode(bytes) as Settings)).toEqual({ settings, labels: { env: "prod" } });
+  expect(separate(decode(bytes) as Settings)).toEqual({ settings, labels: { env: "prod" }, secrets: [] });
   expect((await compile({ env: "prod", rack: "7" })).settings).toEqual({});
   const none = await compile();
   expect([none.settings, Buffer.from(none.bytes)]).toEqual([{}, Buffer.from(encodeSettings({}))]);
   // Their order is that of their names, so that the same labels are the same bytes.
-  expect(Buffer.from(encodeSettings({}, { b: "1", a: "2" }))).toEqual(
-    Buffer.from(encodeSettings({}, { a: "2", b: "1" })),
+  expect(Buffer.from(encodeSettings({}, { labels: { b: "1", a: "2" } }))).toEqual(
+    Buffer.from(encodeSettings({}, { labels: { a: "2", b: "1" } })),
   );
 });
 
@@ -352,4 +352,16 @@ test("targets that use facts are reported, also inside node groups", () => {
     "top.sls:3 N@deb",
   ]);
   expect(targets({ "top.sls": "base: [" })).toEqual([]);
+});
+
+test("the places of secrets go with the settings where their names do not show it", async () => {
+  const files = {
+    "top.sls": top("  '*': [a, secret.b, c]"),
+    "a.sls": "db: {host: db-1, password: x}\nlist: [1]\n",
+    "secret/b.sls": "db: {user: app}\nwhole: {one: 1, two: {three: 3}}\nlist: [2]\napi_token: t\n",
+    "c.sls": "{% import_yaml 'secret/b.sls' as b %}\nmade: {{ b.list[0] }}\n",
+  };
+  const compiled = await createCompilers()(treeOf(files)).compile({ peelId: "web-1", facts: {} }, new Set());
+  expect(compiled.secrets).toEqual([["db", "user"], ["list"], ["whole"], ["made"]]);
+  expect(separate(decode(compiled.bytes) as Settings).secrets).toEqual(compiled.secrets as string[][]);
 });

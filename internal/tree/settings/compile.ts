@@ -4,7 +4,7 @@ import type { Plain } from "../../base/msgpack.ts";
 import { displayPeelId } from "../../base/names/peel-id.ts";
 import { isNothing, plainValue, type YamlNode } from "../../base/yaml/yaml.ts";
 import type { Facts } from "../../host/facts/mod.ts";
-import { encodeSettings, type Labels, labelsKey, type Settings } from "../../wire/settings-envelope.ts";
+import { encodeSettings, type Labels, reservedNames, type Settings } from "../../wire/settings-envelope.ts";
 import { createFactPacker, type FactMap, type Groups } from "../targets/mod.ts";
 import { createTemplates } from "../template/mod.ts";
 import { faultAt, SettingsFault } from "./fault.ts";
@@ -15,6 +15,7 @@ import { mergeSettings } from "./merge.ts";
 import { fileOf, type Include, readIncludes } from "./names.ts";
 import { createYamlCache, readerOf, type TreeReader } from "./read.ts";
 import { createTreeRenderer } from "./render.ts";
+import { secretPlaces } from "./secret-places.ts";
 import { groupsFile, groupsOf, readTop, type Top, topFile } from "./top.ts";
 import type { SettingsTree } from "./tree.ts";
 
@@ -32,7 +33,9 @@ export interface Compiled {
   /** The encoded settings, which are sealed. */
   bytes: Uint8Array;
   /** Which file set what, with lines of rendered texts where files are templates. */
-  merged(): Merged;
+  merged: Merged;
+  /** The places of secrets whose names do not show it. */
+  secrets: readonly (readonly string[])[];
 }
 
 /** Compiles the settings of peels from a tree. */
@@ -115,11 +118,13 @@ export function createCompilers({
         const wanted = top.targets.filter(({ test }) => test(view)).flatMap(({ names }) => names);
         const files: MergedFile[] = [];
         const settings = await collect(reader, wanted, owns, (file) => files.push(file));
-        const bytes = encodeSettings(settings, labels);
+        const merged = mergeLayers(files.map(layerOf));
+        const secrets = secretPlaces(merged);
+        const bytes = encodeSettings(settings, { labels, secrets });
         if (bytes.length > maxBytes) {
           throw new SettingsFault(`the settings of ${id} take ${bytes.length} bytes; the limit is 256 KiB`);
         }
-        return { settings, bytes, files, merged: () => mergeLayers(files.map(layerOf)) };
+        return { settings, bytes, files, merged, secrets };
       } finally {
         for (const path of reader.uses) uses.add(path);
       }
@@ -263,7 +268,8 @@ function checkNames(node: YamlNode, label: string, depth: number): void {
   if (node.kind === "list") for (const item of node.items) checkNames(item, label, depth + 1);
   if (node.kind !== "map") return;
   for (const { key, keyAt, value } of node.entries) {
-    if (depth === 0 && key === labelsKey) throw faultAt(label, keyAt, `${key} is not a valid setting name`);
+    if (depth === 0 && reservedNames.has(key))
+      throw faultAt(label, keyAt, `${key} is not a valid setting name`);
     if (key === "__proto__") throw faultAt(label, keyAt, "__proto__ is not a valid setting name");
     checkNames(value, label, depth + 1);
   }

@@ -5,6 +5,7 @@ import type { OffersOf } from "../../../program/health/mod.ts";
 import { openWaitingReports, reportRuns, reportsDirectory } from "../../compliance/mod.ts";
 import { createPeelStates } from "../../execution/mod.ts";
 import { credentialsExpiry } from "../../identity/mod.ts";
+import { maskData } from "../../masking/mod.ts";
 import { upgradeFiles, upgradesOfHost } from "../../upgrade/mod.ts";
 import { openOutbox, startLocal } from "../local.ts";
 import type { PeelView } from "../metrics.ts";
@@ -15,19 +16,28 @@ import type { Stores } from "./stores.ts";
 /** What runs calls: each finds this host around it, and what it returns waits for a bus. */
 export const local = {
   start(deps: PeelDeps & Stores & Pick<Rest, "during">) {
-    const { dataDir, files, facts, settings, audit, clock, log } = deps;
+    const { dataDir, files, facts, settings, audit, masking, clock, log } = deps;
     const waiting = openOutbox(deps);
     const sendEvent = createSendEvent({ ...deps, ...waiting });
-    const around = (signal: AbortSignal) => ({ clock, facts, settings, sendEvent, signal });
+    const around = (signal: AbortSignal) => ({ clock, facts, settings, signal });
+    const mask = masking.current;
     const dir = reportsDirectory(dataDir);
     const reports = { ...openWaitingReports(dir, log), dir };
-    const states = createPeelStates({ ...deps, context: around, onEnd: reportRuns(reports, log) });
+    const states = createPeelStates({
+      ...deps,
+      context: (signal) => ({
+        ...around(signal),
+        sendEvent: (tag, data) => sendEvent(tag, maskData(mask(), data)),
+      }),
+      onEnd: reportRuns(reports, mask, log),
+    });
     const { upgrades, watchdog, attach } = upgradesOfHost(deps);
     let identity: IdentityService | undefined;
     const local = startLocal({
       ...deps,
       ...waiting,
-      context: (signal) => ({ ...around(signal), states, audit, ...defined({ identity }) }),
+      context: (signal) => ({ ...around(signal), sendEvent, states, audit, ...defined({ identity }) }),
+      mask,
       upgrades,
       isWatched: watchdog !== undefined,
     });

@@ -10,6 +10,7 @@ import {
 } from "../../../host/facts/mod.ts";
 import type { OffersOf } from "../../../program/health/mod.ts";
 import { openAuditHeads } from "../../link/mod.ts";
+import { createMasking, type Masking, maskedLog, namesOfHost } from "../../masking/mod.ts";
 import { openPeelSettings } from "../../settings/mod.ts";
 import { openStateFiles } from "../../state-files/mod.ts";
 import { hasWatchdog } from "../../upgrade/mod.ts";
@@ -19,14 +20,17 @@ import type { PeelDeps } from "../options.ts";
 export const stores = {
   async start(deps: PeelDeps) {
     const { config, dataDir, env, hostname, peelId, clock, log, signal } = deps;
+    let masking: Masking | undefined;
     const facts = await openFactStore({
       dataDir,
+      isSecret: (value) => masking?.current().isIn(value) ?? false,
       host: systemHost(hostname, env),
       own: () => ({
         id: displayPeelId(peelId),
         svc_version: version,
         svc_watchdog: hasWatchdog(env),
         ...trustFacts(deps),
+        ...weakFacts(masking),
       }),
       run: (path) => runFactProgram(path, { env, clock, signal }),
       clock,
@@ -36,11 +40,31 @@ export const stores = {
     deps.refusedStatements.onChange(() => void facts.refresh());
     const settings = openPeelSettings(deps);
     const stateFiles = openStateFiles({ ...deps, dir: config.states_cache });
+    const following = createMasking({
+      ...{ settings, clock, log },
+      names: () => namesOfHost({ clock, signal, facts }, facts.collected()),
+      stateFiles: stateFiles.texts,
+    });
+    masking = following;
+    following.onChange(() => void facts.refresh());
     const freshness = refreshPeriodically({ ...deps, facts });
     const audit = openAuditHeads({ ...deps, path: join(dataDir, "audit-heads") });
-    return { facts, settings, stateFiles, audit, stop: () => freshness.stop() };
+    return {
+      ...{ facts, settings, stateFiles, audit, masking: following },
+      log: maskedLog(log, following.current),
+      stop() {
+        freshness.stop();
+        following.stop();
+      },
+    };
   },
 };
+
+/** The settings whose values are too short or too common to be masked inside of other texts. */
+function weakFacts(masking: Masking | undefined): Facts {
+  const names = masking?.weak() ?? [];
+  return names.length === 0 ? {} : { weak_secrets: [...names] };
+}
 
 /** Which roots this peel trusts, the file that keeps it from following a rotation, and what it refuses to follow. */
 function trustFacts({ roots, refusedStatements, config, env }: PeelDeps): Facts {
