@@ -16,7 +16,7 @@ const table = {
   trust_mismatch: { http: 409, bus: "trust_mismatch", exit: 1, level: "warn" },
   too_large: { http: 413, bus: "bad_request", exit: 1, level: "info" },
   unsupported_media_type: { http: 415, bus: "bad_request", exit: 1, level: "info" },
-  rate_limited: { http: 429, bus: "unavailable", exit: 1, level: "warn" },
+  rate_limited: { http: 429, bus: "rate_limited", exit: 1, level: "warn" },
   // A cluster elects a leader within seconds, and a peel that waits may have other masters to ask.
   storage: { http: 503, bus: "unavailable", exit: 1, level: "error", retryAfterMs: 2_000 },
   unavailable: { http: 503, bus: "unavailable", exit: 1, level: "error" },
@@ -46,6 +46,7 @@ export type AdminErrorCode =
   | "forbidden"
   | "unauthorized"
   | "unavailable"
+  | "rate_limited"
   | "internal";
 
 export type ErrorKind = keyof typeof table;

@@ -19,6 +19,10 @@ const usualTimeoutMs = 5_000;
 const moreAttempts = 12;
 const pauseMs = 250;
 
+/** How often a request that was refused because there were too many is sent again, and how long it waits at most. */
+const maxLimited = 30;
+const maxLimitedMs = 2_000;
+
 /** The message when nobody serves a subject, by the group of its operation. */
 const noMaster: Readonly<Record<string, string>> = {
   cluster: "no master is answering: start svc-master",
@@ -93,17 +97,26 @@ export async function request<
   });
   let reply: Uint8Array | undefined;
   try {
-    for (let left = isHasty ? 0 : moreAttempts; ; left--) {
-      reply = await requestAsOperator(bus, subject, payload, timeoutMs, span).catch((thrown) => {
-        throw explainSilence(thrown);
-      });
-      if (reply !== undefined || left === 0) break;
-      await sleep(bus.clock, pauseMs);
+    for (let limited = 0; ; limited++) {
+      reply = undefined;
+      for (let left = isHasty ? 0 : moreAttempts; ; left--) {
+        reply = await requestAsOperator(bus, subject, payload, timeoutMs, span).catch((thrown) => {
+          throw explainSilence(thrown);
+        });
+        if (reply !== undefined || left === 0) break;
+        await sleep(bus.clock, pauseMs);
+      }
+      if (reply === undefined) throw new NoMaster(operation.name, bus);
+      try {
+        const answer = readReply(binding, reply);
+        span?.end();
+        return answer;
+      } catch (thrown) {
+        const waitMs = limited < maxLimited ? waitOf(thrown) : undefined;
+        if (waitMs === undefined) throw thrown;
+        await sleep(bus.clock, waitMs);
+      }
     }
-    if (reply === undefined) throw new NoMaster(operation.name, bus);
-    const answer = readReply(binding, reply);
-    span?.end();
-    return answer;
   } catch (cause) {
     const { kind } = toSvcError(cause);
     span?.end(cause instanceof WaitingRequest ? undefined : kind);
@@ -114,6 +127,13 @@ export async function request<
     if (kind === "forbidden" && reply === undefined) throw cause;
     throw new SvcError(kind, `${withHint(hints?.svc, cause).message} [request ${requestId}]`, { cause });
   }
+}
+
+/** How long to wait before the same request may succeed; `undefined` when that is too long, or it failed otherwise. */
+function waitOf(thrown: unknown): number | undefined {
+  const isLimited = thrown instanceof SvcError && thrown.kind === "rate_limited";
+  const waitMs = isLimited ? thrown.retryAfterMs : undefined;
+  return waitMs === undefined || waitMs > maxLimitedMs ? undefined : waitMs;
 }
 
 /** The caller of this connection: the operator who signs, or else the user at the keyboard. */

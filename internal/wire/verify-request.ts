@@ -35,13 +35,13 @@ export const clockToleranceMs = 60_000;
  *
  * @param subject on which it arrived
  * @param now milliseconds since the Unix epoch
- * @returns the operator, or one line that names the caller and what is missing
+ * @returns the operator, or one line that names the caller and what is missing; `isForged` when it is the signature
  */
 export function judgeRequest(
   request: SignedRequest,
   subject: string,
   { registry, now }: { registry: RequestRegistry; now: number },
-): { operator: RegisteredOperator } | { refused: string } {
+): { operator: RegisteredOperator } | { refused: string; isForged?: true } {
   const { operator: requester, key, sentAt } = request;
   const refuse = (reason: string) => ({ refused: `the request of ${requester} is refused: ${reason}` });
   const offMs = sentAt - now;
@@ -52,9 +52,8 @@ export function judgeRequest(
     );
   }
   if (!isSignedFor(subject, request)) {
-    return refuse(
-      `its signature is wrong for ${subject}: it was changed on its way, or signed for another subject`,
-    );
+    const forged = `its signature is wrong for ${subject}: it was changed on its way, or signed for another subject`;
+    return { ...refuse(forged), isForged: true };
   }
   const judged = registry.judge(requester, key, now);
   return "operator" in judged ? judged : refuse(judged.refused);

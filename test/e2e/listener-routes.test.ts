@@ -6,6 +6,7 @@ import { manualClock } from "../harness/clock.ts";
 import { call, decide, enrollNew, newEnrollee } from "../harness/enrollee.ts";
 import { recordingLog } from "../harness/log.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
+import { freeBudgets } from "../harness/operator-budgets.ts";
 import { anyDoc } from "../harness/route-doc.ts";
 
 // Walks every route that is served: each has a rule of who may call it, and the rule holds.
@@ -119,6 +120,7 @@ test("the walk finds a route without a rule, one that is not enforced, and one t
   const app = createHandler({
     routes: planted,
     tokens: [],
+    budgets: freeBudgets,
     metrics: { rateLimited: () => {}, httpRequest: () => {} },
     clock,
     log: recordingLog(),

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { createLog } from "../../internal/base/log.ts";
+import type { Budget } from "../../internal/base/meter.ts";
 import type { Change } from "../../internal/bus/storage/entry.ts";
 import { type BudgetKind, budgetKinds, createBudgets } from "../../internal/fleet/budget/budgets.ts";
 import { createLogLines } from "../../internal/fleet/budget/log-lines.ts";
-import type { Budget } from "../../internal/fleet/budget/meter.ts";
 import { paceWatch } from "../../internal/fleet/budget/pace-watch.ts";
 import { createEarlyEvents } from "../../internal/fleet/jobs/early-events.ts";
 import { manualClock } from "../harness/clock.ts";

@@ -20,6 +20,16 @@ export interface Send {
   from?: string;
 }
 
+/**
+ * Sends a request until it is not refused for being one of too many: a test sends more in a moment than one operator may.
+ */
+export async function sendUntilServed(base: string, ca: string, options: Send): Promise<Reply> {
+  for (;;) {
+    const reply = await send(base, ca, options);
+    if (reply.status !== 429) return reply;
+  }
+}
+
 /** Sends one request to a listener at `base`, verified with `ca`, and reads the whole answer. */
 export function send(base: string, ca: string, options: Send): Promise<Reply> {
   const url = new URL(base);

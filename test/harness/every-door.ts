@@ -9,6 +9,7 @@ import type { Gate } from "../../internal/fleet/operation/operation.ts";
 import { manualClock } from "./clock.ts";
 import { type AnyOperation, joinedDoors } from "./joined-doors.ts";
 import { recordingLog } from "./log.ts";
+import { freeBudgets } from "./operator-budgets.ts";
 
 // Every operation and every door, from the tables of the rooms.
 
@@ -61,7 +62,7 @@ export function servedThrough(gate?: Gate): Map<string, Answer> {
       return { stop: () => {} };
     },
   };
-  const door = { bus, master, clock, log, ...defined({ gate }) };
+  const door = { bus, master, clock, log, budgets: freeBudgets, ...defined({ gate }) };
   for (const room of Object.values(rooms)) serveRoom(door, room, none);
   return served;
 }

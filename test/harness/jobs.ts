@@ -3,7 +3,7 @@ import { request as httpsRequest } from "node:https";
 import { basename, dirname } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
 import type { TestBus } from "./bus.ts";
-import { freshAddress, type Reply, send } from "./client.ts";
+import { freshAddress, type Reply, sendUntilServed } from "./client.ts";
 import { type Daemon, type MasterDaemon, startPeelBinary } from "./fleet.ts";
 
 // Jobs as an operator gives them over REST, and what a test waits for.
@@ -30,7 +30,7 @@ export function requestMaster(
   path: string,
   body?: unknown,
 ): Promise<Reply> {
-  return send(master.url, bus.caPem, {
+  return sendUntilServed(master.url, bus.caPem, {
     method,
     path,
     headers: { authorization: `Bearer ${master.token}`, "content-type": "application/json" },

@@ -6,6 +6,7 @@ import { defined } from "../../internal/base/defined.ts";
 import { secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
 import { systemJitter, systemRandom } from "../../internal/base/id.ts";
 import type { ServedRoute } from "../../internal/doors/rest/listener.ts";
+import { type OperatorLimits, operatorLimits } from "../../internal/fleet/requests/operator-budgets.ts";
 import type { MasterOptions } from "../../internal/master/daemon/options.ts";
 import { runMaster } from "../../internal/master/daemon/run.ts";
 import { loadMasterConfig } from "../../internal/program/config/mod.ts";
@@ -43,6 +44,8 @@ export async function startMaster(
     config?: Readonly<Record<string, unknown>>;
     /** The registered operators. */
     operators?: RequestRegistry;
+    /** Operators may send this much to it; most tests send more in a moment than a person does. */
+    operatorLimits?: OperatorLimits;
     /** For a test that waits for a record. */
     log?: ReturnType<typeof recordingLog>;
   } = {},
@@ -74,6 +77,7 @@ export async function startMaster(
     random: systemRandom,
     jitter: systemJitter,
     ...defined({ operators: options.operators }),
+    operatorLimits: options.operatorLimits ?? { ...operatorLimits, perSecond: 1e6, burst: 1e6, forged: 1e6 },
     log,
     signal: stopping.signal,
     onReady: ready.resolve,

@@ -4,7 +4,7 @@ import { type Bus, connectBus } from "../../internal/bus/connection/connect.ts";
 import { peelInboxPrefix } from "../../internal/bus/subjects/subjects.ts";
 import { deriveCurveKey } from "../../internal/identity/curve.ts";
 import { newKeyPair } from "../../internal/identity/nkey.ts";
-import { freshAddress, type Reply, send } from "./client.ts";
+import { freshAddress, type Reply, send, sendUntilServed } from "./client.ts";
 import { type LogRecord, recordingLog } from "./log.ts";
 import { type TestMaster, testToken } from "./master.ts";
 import { runRecord } from "./run-record.ts";
@@ -58,7 +58,7 @@ export function operate(
   action: "approve" | "reject" | "revoke" | "suspend" | "resume" | "clear-clone",
   body: Record<string, unknown> = {},
 ): Promise<Reply> {
-  return send(master.url, master.ca, {
+  return sendUntilServed(master.url, master.ca, {
     method: "POST",
     path: `/api/v1/enrollments/${enrollmentId}/${action}`,
     headers: { authorization: `Bearer ${master.token ?? testToken}`, "content-type": "application/json" },

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { defined } from "../../base/defined.ts";
 import { type AdminErrorCode, meaningOf, SvcError, toSvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
@@ -18,7 +19,12 @@ const waiting = v.object({
 });
 const failure = v.object({
   ok: v.literal(false),
-  error: v.object({ code: v.string(), message: v.string() }),
+  error: v.object({
+    code: v.string(),
+    message: v.string(),
+    /** When the same request may succeed, milliseconds from now. */
+    retry_after_ms: v.exactOptional(v.number()),
+  }),
 });
 
 export function encodeSuccess(fields: Readonly<Record<string, unknown>>): Uint8Array {
@@ -34,7 +40,8 @@ export function encodeFailure(thrown: unknown): Uint8Array {
     return encodeSuccess({ approval: thrown.approval, needs: thrown.needs });
   }
   const error = toSvcError(thrown);
-  return encode({ ok: false, error: { code: meaningOf(error.kind).bus, message: error.message } });
+  const later = defined({ retry_after_ms: error.retryAfterMs });
+  return encode({ ok: false, error: { code: meaningOf(error.kind).bus, message: error.message, ...later } });
 }
 
 /** The reply to a peel that sends too many requests. Encode it once, so that a refusal costs nothing. */
@@ -44,7 +51,7 @@ export function encodeRateLimited(): Uint8Array {
 }
 
 /** The error in a decoded reply, if it has one. */
-export function failureOf(answer: unknown): { code: string; message: string } | undefined {
+export function failureOf(answer: unknown): v.InferOutput<typeof failure>["error"] | undefined {
   return v.is(failure, answer) ? answer.error : undefined;
 }
 
@@ -61,7 +68,8 @@ export function openReply<Schema extends v.GenericSchema>(
   const reply = decode(bytes);
   const failed = failureOf(reply);
   if (failed !== undefined) {
-    throw new SvcError(kinds[failed.code as AdminErrorCode] ?? "internal", failed.message);
+    const kind = kinds[failed.code as AdminErrorCode] ?? "internal";
+    throw new SvcError(kind, failed.message, defined({ retryAfterMs: failed.retry_after_ms }));
   }
   if (v.is(waiting, reply)) throw new WaitingRequest(reply.approval, reply.needs);
   const parsed = v.safeParse(schema, reply);
@@ -78,5 +86,6 @@ const kinds: Record<AdminErrorCode, SvcError["kind"]> = {
   forbidden: "forbidden",
   unauthorized: "unauthorized",
   unavailable: "unavailable",
+  rate_limited: "rate_limited",
   internal: "internal",
 };

@@ -22,7 +22,12 @@ import {
   namePeels,
   type Operation,
 } from "../../fleet/operation/mod.ts";
-import { listenToOperators, type RequestJudge, signedOrNot } from "../../fleet/requests/mod.ts";
+import {
+  listenToOperators,
+  type OperatorBudgets,
+  type RequestJudge,
+  signedOrNot,
+} from "../../fleet/requests/mod.ts";
 import { answerBytes } from "./answer-bytes.ts";
 import type { Streams } from "./streams.ts";
 
@@ -55,6 +60,8 @@ export interface BusDoor {
   tracer?: Tracer;
   /** Sends what operations stream. */
   streams?: Pick<Streams, "start">;
+  /** What each operator may send. */
+  budgets: OperatorBudgets;
 }
 
 /** Serves each operation of a room that the bus reaches. */
@@ -82,7 +89,18 @@ function serve<
   Output extends FieldsSchema,
   Key extends keyof v.InferOutput<Output>,
 >(
-  { bus, master, clock, log: ofMaster, gate, requests, starters, tracer = untraced, streams }: BusDoor,
+  {
+    bus,
+    master,
+    clock,
+    log: ofMaster,
+    gate,
+    requests,
+    starters,
+    tracer = untraced,
+    streams,
+    budgets,
+  }: BusDoor,
   binding: BusBinding<Deps, Input, Output, Key>,
   deps: Deps,
 ): { stop(): void } {
@@ -90,10 +108,11 @@ function serve<
   const { queue = adminQueue, bulk } = lines;
   const pattern = lines.subject.replace("{master}", master);
   starters?.add(operation, (fields, call) => invoke(operation, deps, { fields }, call));
-  const ear = { bus, log: ofMaster, ...defined({ requests }) };
+  const ear = { bus, log: ofMaster, budgets, ...defined({ requests }) };
   return listenToOperators(ear, pattern, queue, async (incoming) => {
-    const { subject } = incoming;
+    const { subject, sender } = incoming;
     let log = ofMaster;
+    let endStream = () => {};
     let span: Span | undefined;
     try {
       const { map, caller: signer } = await signedOrNot(incoming, operation.kind !== "read", requests);
@@ -107,6 +126,7 @@ function serve<
         ...defined({ parent: incoming.traceparent }),
       });
       const caller = signer ?? callerOf(operator, bulk === true);
+      if (isFeed(operation)) endStream = budgets.beginStream(sender);
       const raw = { fields: pageOf(lines, fields), given: tokenOf(lines, subject) };
       const answer = await invoke(operation, deps, raw, {
         caller,
@@ -119,11 +139,12 @@ function serve<
       span.end();
       if (bulk !== true) log.info("bus request complete", { subject });
       if (isFeed(operation)) {
-        streams?.start(answer as unknown as Feed, incoming);
+        streams?.start(answer as unknown as Feed, { ...incoming, onEnd: endStream });
         return undefined;
       }
       return encodeSuccess(replyOf(lines, answer as Record<string, unknown>));
     } catch (thrown) {
+      endStream();
       if (thrown instanceof WaitingRequest) {
         span?.end();
         log.info("bus request waits for others", { subject, approval: thrown.approval });

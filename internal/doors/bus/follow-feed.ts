@@ -91,7 +91,8 @@ export async function* followFeed<Deps, Input extends InputSchema>(
 
 /** Whether another attempt may help. @param isBegun whether there is a place to continue from */
 function mayPass(thrown: SvcError, isBegun: boolean): boolean {
-  return isBegun ? thrown instanceof CutOff || thrown.kind === "unavailable" : thrown instanceof Unserved;
+  if (!isBegun) return thrown instanceof Unserved;
+  return thrown instanceof CutOff || thrown.kind === "unavailable" || thrown.kind === "rate_limited";
 }
 
 /** The stream did not come to its end. */

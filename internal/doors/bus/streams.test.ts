@@ -4,6 +4,7 @@ import * as v from "valibot";
 import { connectTo, startBus, type TestBus } from "../../../test/harness/bus.ts";
 import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
+import { freeBudgets } from "../../../test/harness/operator-budgets.ts";
 import { until } from "../../../test/harness/until.ts";
 import { systemRandom } from "../../base/id.ts";
 import { encode } from "../../base/msgpack.ts";
@@ -49,7 +50,7 @@ const binding = { operation: numbers, bus: { subject: "svc.admin.numbers.follow"
 async function serve(start: (sink: FeedSink, after: string | undefined) => () => void, on = master) {
   const clock = manualClock();
   const streams = createStreams({ bus: on, clock, random: systemRandom });
-  const door = { bus: on, master: "master-1", clock, log: recordingLog(), streams };
+  const door = { bus: on, master: "master-1", clock, log: recordingLog(), streams, budgets: freeBudgets };
   const serving = serveRoom(door, { follow: binding }, start);
   await on.nats.flush();
   return {

@@ -27,6 +27,8 @@ interface Reader {
   reply: string;
   /** The bus user of the request, where its subject has it. */
   user?: string;
+  /** Called once when its stream has ended. */
+  onEnd?: () => void;
 }
 
 /** The streams over the bus that a master serves. */
@@ -49,12 +51,15 @@ export function createStreams({
   const ending = new Set<(reason: string) => void>();
   let isStopped = false;
   return {
-    start(feed, { reply, user }) {
+    start(feed, { reply, user, onEnd = () => {} }) {
       const subject = followSubject(encodeBase64Url(random(tokenBytes)));
       const acknowledged = user === undefined ? subject : fromOperatorSubject(user, subject);
       const writer = createPartWriter({ nats: bus.nats, clock, reply, acknowledged });
       ending.add(writer.end);
-      writer.onEnd(() => ending.delete(writer.end));
+      writer.onEnd(() => {
+        ending.delete(writer.end);
+        onEnd();
+      });
       // Its subjects are served until the connection ends: a stream that begins meanwhile would outlive it.
       if (isStopped) writer.end("the master stops");
       else writer.begin(feed);

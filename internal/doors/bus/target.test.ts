@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import type { ServerInfo } from "nats";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
+import { freeBudgets } from "../../../test/harness/operator-budgets.ts";
 import { SvcError } from "../../base/errors.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
@@ -21,7 +22,7 @@ function serve(found: { peelId: string; alive: boolean }[], maxPayload = 1024 * 
       return { stop: () => {} };
     },
   };
-  serveRoom({ bus, master: "master-1", clock: manualClock(), log }, targetOperations, {
+  serveRoom({ bus, master: "master-1", clock: manualClock(), log, budgets: freeBudgets }, targetOperations, {
     resolver: {
       async resolveWithLife(target) {
         requested.push(target);

@@ -1,5 +1,4 @@
 import type { Clock } from "../../base/clock.ts";
-import { toSvcError } from "../../base/errors.ts";
 import { liveSession } from "./live-session.ts";
 import type { Call } from "./route.ts";
 import { type Bearers, type ConsoleSessions, signIn } from "./tokens.ts";
@@ -21,15 +20,10 @@ export async function authorize(
   const { headers, ip } = call;
   const authorization = headers.get("authorization");
   const findSession = async () => sessions?.find({ method, headers, ip });
-  try {
-    const session = authorization === null ? await findSession() : undefined;
-    call.operator = session ?? (await signIn(kinds, authorization));
-    call.note({ auth_username: call.operator.name });
-    if (session !== undefined) endWithSession(call, clock, findSession);
-  } catch (thrown) {
-    if (toSvcError(thrown).kind === "unauthorized") call.log.warn("http.request.unauthorized");
-    throw thrown;
-  }
+  const session = authorization === null ? await findSession() : undefined;
+  call.operator = session ?? (await signIn(kinds, authorization));
+  call.note({ auth_username: call.operator.name });
+  if (session !== undefined) endWithSession(call, clock, findSession);
 }
 
 function endWithSession(call: Call, clock: Clock, judge: () => Promise<unknown>): void {

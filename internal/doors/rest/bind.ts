@@ -132,6 +132,7 @@ function streaming(door: HttpDoor, bound: Bound, deps: unknown): Route {
       const last = resumes === undefined ? null : call.headers.get(lastEventId);
       // It takes precedence over the same field of the address, which stays as it was.
       if (resumes !== undefined && last !== null) raw.fields = { ...Object(raw.fields), [resumes]: last };
+      call.beginStream();
       const { start } = (await invokeFor(door, bound, deps, raw, call)) as v.InferOutput<typeof feed>;
       call.keepOpen();
       return eventStream({

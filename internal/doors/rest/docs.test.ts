@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import type { ApiText } from "../../../test/harness/api-text.ts";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
+import { freeBudgets } from "../../../test/harness/operator-budgets.ts";
 import { anyDoc } from "../../../test/harness/route-doc.ts";
 import { createDocs } from "./docs.ts";
 import { createHandler } from "./listener.ts";
@@ -31,6 +32,7 @@ async function serving() {
     routes: [...planted, hidden],
     docs: await createDocs(planted),
     tokens: [],
+    budgets: freeBudgets,
     metrics: { rateLimited: () => {}, httpRequest: () => {} },
     clock: manualClock(),
     log: recordingLog(),

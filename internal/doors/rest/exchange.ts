@@ -22,6 +22,8 @@ export interface Exchange {
   /** On the monotonic clock. */
   readonly started: number;
   span: Span | undefined;
+  /** Why its token or session is not valid. */
+  denied?: unknown;
 }
 
 export interface RequestMetrics {
@@ -47,6 +49,7 @@ export function beginExchange(incoming: Incoming, { clock, log }: { clock: Clock
     },
     log: requestLog.with({ remote_ip: ip }),
     note: (fields) => Object.assign(noted, fields),
+    beginStream() {},
   };
   return { incoming, url, requestId, call, log: requestLog, noted, startedAt, started, span: undefined };
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
+import { freeBudgets } from "../../../test/harness/operator-budgets.ts";
 import { anyDoc } from "../../../test/harness/route-doc.ts";
 import { createHandler } from "./listener.ts";
 import { json, type Route } from "./route.ts";
@@ -23,6 +24,7 @@ const { handle } = createHandler({
     { ...route("GET", "/files/:name"), budget: "none" },
   ],
   tokens: [],
+  budgets: freeBudgets,
   metrics: { rateLimited: () => {}, httpRequest: ({ method }) => void counted.push(method) },
   clock: manualClock(),
   log: recordingLog(),

@@ -6,6 +6,7 @@ import type { Log } from "../../base/log.ts";
 import { newRequestId } from "../../base/request-id.ts";
 import type { Tracer } from "../../base/trace.ts";
 import type { AuthRule } from "../../fleet/operation/door-table/mod.ts";
+import type { OperatorBudgets } from "../../fleet/requests/mod.ts";
 import { authorize } from "./authorize.ts";
 import { readJson } from "./body.ts";
 import type { Docs } from "./docs.ts";
@@ -14,6 +15,7 @@ import { createRouteFinder, type RouteFinder, type Ruled } from "./find-route.ts
 import type { BudgetName } from "./limit.ts";
 import { createRateLimits, type LimitedNetwork, type RateLimits } from "./rate-limits.ts";
 import { json, type Route } from "./route.ts";
+import { senderOf } from "./sender.ts";
 import { type Certificate, type Incoming, serveHttps } from "./serve.ts";
 import { isServedMethod } from "./served-method.ts";
 import { type Bearers, type ConsoleSessions, type TokenEntry, tokenFiles } from "./tokens.ts";
@@ -44,6 +46,8 @@ export interface ListenerOptions {
   /** Networks with a budget of their own for enrollment. */
   networks?: readonly LimitedNetwork[];
   metrics: RequestMetrics & { rateLimited(budget: string): void };
+  /** What each token and session may send. */
+  budgets: OperatorBudgets;
   /** Begins a span for each request with a valid token. */
   tracer?: Tracer;
   clock: Clock;
@@ -173,7 +177,9 @@ async function answer(
   const { ip } = incoming;
   const isEnrollment = /^\/api\/v1\/enroll(?:\/|$)/.test(url.pathname);
   const budget = route?.budget ?? (isEnrollment ? "strict" : "relaxed");
-  if (!handling.limits.allow(budget, ip)) {
+  // Who is known spends a budget of its own: others at the same address cannot spend it.
+  const isKnown = await recognize(handling, exchange);
+  if (!isKnown && !handling.limits.allow(budget, ip)) {
     handling.metrics.rateLimited(budget);
     log.warn("enrollment.ratelimit.exceeded", { source_ip: ip });
     return json(429, { error: "rate limit exceeded" }, { "Retry-After": "10" });
@@ -183,6 +189,21 @@ async function answer(
   const request = new Request(url.href, { method });
   handling.exchanges.set(request, exchange);
   return router.handle(request);
+}
+
+/** Finds out who a request to a route behind a token is from, before anything else is done for it. */
+async function recognize(handling: Handling, exchange: Exchange): Promise<boolean> {
+  const { incoming, url, call } = exchange;
+  const method = incoming.method === "HEAD" ? "GET" : incoming.method;
+  const route = handling.finder.all(url.pathname).find((one) => one.method === method);
+  if (route?.auth !== "bearer") return false;
+  try {
+    await authorize(call, incoming.method, { sessions: undefined, ...handling });
+    return true;
+  } catch (thrown) {
+    exchange.denied = thrown;
+    return false;
+  }
 }
 
 /** Runs a route for a client that may call it. */
@@ -196,15 +217,31 @@ async function serve(
   if (exchange === undefined) throw new SvcError("internal", "a request without an exchange");
   const { incoming, call, url } = exchange;
   if (!isServed(handling, route, exchange)) return unknownRoute(handling, url.pathname, exchange);
-  if (route.auth === "bearer") {
-    await authorize(call, incoming.method, { sessions: undefined, ...handling });
-    call.span = traceExchange(exchange, route, handling.tracer);
-  }
   call.params = params;
-  if (route.body !== undefined) {
-    call.body = await readJson(incoming, route.body === "json", route.maxBodyBytes);
+  const run = async () => {
+    if (route.body !== undefined) {
+      call.body = await readJson(incoming, route.body === "json", route.maxBodyBytes);
+    }
+    return route.handle(call);
+  };
+  if (route.auth !== "bearer") return run();
+  const { operator } = call;
+  if (operator === undefined) {
+    if (toSvcError(exchange.denied).kind === "unauthorized") call.log.warn("http.request.unauthorized");
+    throw exchange.denied;
   }
-  return route.handle(call);
+  const sender = senderOf(operator);
+  handling.budgets.noteName(sender, operator.name);
+  call.beginStream = () => endWith(call.signal, handling.budgets.beginStream(sender));
+  return handling.budgets.run(sender, () => {
+    call.span = traceExchange(exchange, route, handling.tracer);
+    return run();
+  });
+}
+
+function endWith(signal: AbortSignal, end: () => void): void {
+  if (signal.aborted) end();
+  else signal.addEventListener("abort", end, { once: true });
 }
 
 /** Whether a route is shown to this client. */

@@ -33,6 +33,7 @@ async function get(ifNoneMatch: string | undefined, served: () => BootstrapDocum
     log: recordingLog(),
     note: () => {},
     keepOpen: () => () => {},
+    beginStream() {},
   };
   return route.handle(call);
 }

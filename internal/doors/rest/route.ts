@@ -28,6 +28,8 @@ export interface Call {
   note(fields: LogFields): void;
   /** Removes the time limit of the answer, for a stream. */
   keepOpen(): void;
+  /** Counts the answer as a stream of the operator until the client leaves. @throws SvcError `rate_limited` */
+  beginStream(): void;
 }
 
 export interface Route {

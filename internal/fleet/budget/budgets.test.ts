@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { manualClock } from "../../../test/harness/clock.ts";
+import type { Budget } from "../../base/meter.ts";
 import { type BudgetKind, budgetKinds, createBudgets } from "./budgets.ts";
-import type { Budget } from "./meter.ts";
 
 function setup() {
   const clock = manualClock();

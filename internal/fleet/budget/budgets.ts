@@ -1,6 +1,6 @@
 import { createBoundedMap } from "../../base/bounded-map.ts";
 import type { Clock } from "../../base/clock.ts";
-import { type Budget, charge, type Meter, newMeter } from "./meter.ts";
+import { type Budget, charge, type Meter, newMeter } from "../../base/meter.ts";
 
 /**
  * What is counted apart: `hello`; `requests`, which are all others; `messages`, acks, returns and schedule

@@ -1,5 +1,4 @@
 export { type Budgets, budgetKinds } from "./budgets.ts";
 export type { LogLines } from "./log-lines.ts";
-export { charge, type Meter, newMeter } from "./meter.ts";
 export { paceWatch } from "./pace-watch.ts";
 export { startBudgets } from "./peel-budgets.ts";

@@ -1,6 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import type { Budget } from "../../base/meter.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import type { SystemBus } from "../../bus/servers/mod.ts";
 import { removeSubject } from "../../bus/streams/mod.ts";
@@ -25,7 +26,6 @@ import {
 import type { Directory } from "../enrollment/store/mod.ts";
 import { type BudgetKind, type Budgets, createBudgets } from "./budgets.ts";
 import { createLogLines, type LogLines } from "./log-lines.ts";
-import type { Budget } from "./meter.ts";
 
 /** The name of a suspension for flooding, in the record of the peel. */
 const operator = "svc-master";

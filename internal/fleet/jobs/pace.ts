@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import { charge, type Meter, newMeter } from "../budget/mod.ts";
+import { charge, type Meter, newMeter } from "../../base/meter.ts";
 
 /** A peel sends up to three reports a second; what was delayed may come together. */
 const budget = { perMinute: 240, burst: 16 };

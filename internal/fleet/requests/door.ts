@@ -4,6 +4,7 @@ import { openRequest } from "../../wire/signed-request.ts";
 import { judgeRequest, type RequestRegistry } from "../../wire/verify-request.ts";
 import { type OperatorCaller, repeatedRequest } from "../operation/mod.ts";
 import type { Nonces } from "./nonces.ts";
+import { type OperatorBudgets, unnamedSender } from "./operator-budgets.ts";
 
 /** Judges the signed requests of operators, for every door that they come through. */
 export interface RequestJudge {
@@ -16,6 +17,7 @@ export interface RequestJudge {
    *
    * @param subject on which it arrived
    * @param changes whether the operation may change something
+   * @param sender whose budget it spends
    * @returns the bytes of the request, and its operator
    * @throws SvcError `unauthorized` naming the caller and what is missing; `storage` and `unavailable` when nobody
    *   can know whether it was taken before
@@ -24,26 +26,34 @@ export interface RequestJudge {
     envelope: Uint8Array,
     subject: string,
     changes: boolean,
+    sender: string,
   ): Promise<{ body: Uint8Array; caller: OperatorCaller }>;
 }
 
 export function createRequestJudge({
   registry,
   nonces,
+  budgets,
   required,
   clock,
 }: {
   registry: RequestRegistry;
   nonces: Nonces;
+  budgets: Pick<OperatorBudgets, "noteForged" | "noteName">;
   required: boolean;
   clock: Pick<Clock, "now">;
 }): RequestJudge {
   return {
     required,
-    async open(envelope, subject, changes) {
+    async open(envelope, subject, changes, sender) {
       const request = openRequest(envelope);
       const judged = judgeRequest(request, subject, { registry, now: clock.now() });
-      if ("refused" in judged) throw new SvcError("unauthorized", judged.refused);
+      const isNamed = sender !== unnamedSender;
+      if ("refused" in judged) {
+        if (isNamed && judged.isForged === true) budgets.noteForged(sender);
+        throw new SvcError("unauthorized", judged.refused);
+      }
+      if (isNamed) budgets.noteName(sender, judged.operator.name);
       // Last: only requests of operators may take room.
       if (!(await nonces.take(request.key, request.nonce, changes))) throw repeatedRequest(request.operator);
       const { name, roles } = judged.operator;

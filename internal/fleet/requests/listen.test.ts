@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { recordingLog } from "../../../test/harness/log.ts";
+import { freeBudgets } from "../../../test/harness/operator-budgets.ts";
 import { systemRandom } from "../../base/id.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
@@ -19,7 +20,12 @@ function listening(required?: boolean) {
       return { stop: () => void served.delete(subject) };
     },
   };
-  const ear = { bus, log: recordingLog(), ...(required === undefined ? {} : { requests: { required } }) };
+  const ear = {
+    bus,
+    log: recordingLog(),
+    budgets: freeBudgets,
+    ...(required === undefined ? {} : { requests: { required } }),
+  };
   const serving = listenToOperators(ear, "svc.job.*.cancel", "own", async ({ subject, user }) =>
     encode({ subject, user: user ?? null }),
   );

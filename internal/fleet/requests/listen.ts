@@ -3,10 +3,12 @@ import { decode } from "../../base/msgpack.ts";
 import { fromOperatorSubject, parseFromOperator } from "../../base/names/operator-subject.ts";
 import { isMap } from "../../base/plain-map.ts";
 import type { Bus, Sent } from "../../bus/connection/mod.ts";
+import { encodeFailure } from "../../bus/subjects/envelope.ts";
 import { mastersQueue } from "../../bus/subjects/subjects.ts";
 import { decodePublicKey } from "../../identity/mod.ts";
 import { isEnvelope } from "../../wire/signed-request.ts";
 import type { RequestJudge } from "./door.ts";
+import { type OperatorBudgets, unnamedSender } from "./operator-budgets.ts";
 
 /** A request of an operator as it came over the bus. */
 export interface OperatorRequest extends Sent {
@@ -15,6 +17,8 @@ export interface OperatorRequest extends Sent {
   subject: string;
   /** The bus user that published it, where the server names it. */
   user?: string;
+  /** Whose budget it spends. */
+  sender: string;
   /** The bytes decoded; `undefined` where they are something else. */
   map?: Readonly<Record<string, unknown>>;
 }
@@ -24,26 +28,30 @@ export interface Ear {
   bus: Pick<Bus, "serve">;
   log: Pick<Log, "warn">;
   requests?: Pick<RequestJudge, "required">;
+  budgets: Pick<OperatorBudgets, "run">;
 }
 
 /**
  * Answers requests of operators on a subject: below the key of each bus user, and on the subject itself where requests
  * need no signature. A request whose reply would reach someone else gets none: masters may publish everywhere, so a
- * caller could have them write to the inbox of another operator, to a stream, or to JetStream.
+ * caller could have them write to the inbox of another operator, to a stream, or to JetStream. What is beyond the budget
+ * of its sender is refused before anything of it is verified or remembered.
  *
  * @param answer resolves with the reply, or with nothing when it sends the answer itself
  * @param queue of the subject itself; below the keys it is that of all masters
  */
 export function listenToOperators(
-  { bus, log, requests }: Ear,
+  { bus, log, requests, budgets }: Ear,
   pattern: string,
   queue: string,
   answer: (request: OperatorRequest) => Promise<Uint8Array | undefined>,
 ): { stop(): void } {
   const listen = (published: string, group: string) =>
     bus.serve(published, group, (data, given, sent) => {
-      const request: OperatorRequest = { ...sent, ...parseFromOperator(given), data, ...readMap(data) };
-      if (isOwnInbox(request)) return answer(request);
+      const parsed = parseFromOperator(given);
+      const { user: sender = unnamedSender } = parsed;
+      const request: OperatorRequest = { ...sent, ...parsed, sender, data, ...readMap(data) };
+      if (isOwnInbox(request)) return budgets.run(sender, () => answer(request)).catch(encodeFailure);
       log.warn(foreignReply, { subject: request.subject });
       return undefined;
     });

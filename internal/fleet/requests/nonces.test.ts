@@ -62,12 +62,21 @@ test("a storage that is silent delays a request that changes nothing for a secon
   expect(await clock.until(taking, 1)).toBe(true);
 });
 
-test("a master that remembers too many refuses, and forgets none that is in time", async () => {
+test("a master that remembers too many of a key refuses, forgets none that is in time, and says when", async () => {
   const [bucket, clock] = [memoryBucket(), manualClock()];
   const nonces = createNonces({ bucket, clock, max: 3 });
   const used = [nonce(), nonce(), nonce()];
   for (const one of used) expect(await nonces.take("UA", one, true)).toBe(true);
-  await expect(nonces.take("UA", nonce(), true)).rejects.toMatchObject({ kind: "unavailable" });
+  const refusedFor = (retryAfterMs: number, wait: string) => ({
+    kind: "rate_limited",
+    retryAfterMs,
+    message: `this master remembers as many requests with this key as it may: try again in ${wait}`,
+  });
+  clock.advance(60_000);
+  await expect(nonces.take("UA", nonce(), true)).rejects.toMatchObject(refusedFor(300_000, "5m"));
+  expect(await nonces.take("UB", nonce(), true)).toBe(true);
+  clock.advance(120_000);
+  await expect(nonces.take("UA", nonce(), true)).rejects.toMatchObject(refusedFor(180_000, "3m"));
   for (const one of used) expect(await nonces.take("UA", one, true)).toBe(false);
   clock.advance(400_000);
   expect(await nonces.take("UA", nonce(), true)).toBe(true);

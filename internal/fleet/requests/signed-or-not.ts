@@ -12,7 +12,7 @@ import { type OperatorRequest, readMap } from "./listen.ts";
  * @throws SvcError `unauthorized`
  */
 export async function signedOrNot(
-  { data, subject, user, map }: Pick<OperatorRequest, "data" | "subject" | "user" | "map">,
+  { data, subject, user, sender, map }: Pick<OperatorRequest, "data" | "subject" | "user" | "sender" | "map">,
   changes: boolean,
   requests: RequestJudge | undefined,
 ): Promise<Pick<OperatorRequest, "map"> & { caller?: OperatorCaller }> {
@@ -25,7 +25,7 @@ export async function signedOrNot(
     throw new SvcError("unauthorized", "this master cannot verify signed requests: its registry is not read");
   }
   if (user !== undefined) assertSender(data, user);
-  const { body, caller } = await requests.open(data, subject, changes);
+  const { body, caller } = await requests.open(data, subject, changes, sender);
   return { ...readMap(body), caller };
 }
 

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
+import { freeBudgets } from "../../../test/harness/operator-budgets.ts";
 import { provisionedBus } from "../../../test/harness/provisioned-bus.ts";
 import { newId, systemRandom } from "../../base/id.ts";
 import { sha256Hex } from "../../base/sha256.ts";
@@ -94,6 +95,7 @@ test("a binary that an unfinished rollout or job references stays, even when fou
   };
   const controller = { list: async () => ({ jobs: [running], unsearched: 0 }) };
   const binaries = await startBinaries({
+    budgets: freeBudgets,
     bus: bus.master,
     name: "master-1",
     jobs,

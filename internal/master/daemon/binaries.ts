@@ -11,7 +11,7 @@ import { serveRoom } from "../../doors/bus/mod.ts";
 import { binaryOperations, openBinaries } from "../../fleet/binaries/mod.ts";
 import type { JobController } from "../../fleet/jobs/mod.ts";
 import type { Gate } from "../../fleet/operation/mod.ts";
-import type { RequestJudge } from "../../fleet/requests/mod.ts";
+import type { OperatorBudgets, RequestJudge } from "../../fleet/requests/mod.ts";
 import { type BlobCache, createBlobCache } from "../../tree/publication/mod.ts";
 
 /** Bytes of binaries that a master keeps in memory for requests of peels: enough for more than one binary. */
@@ -40,6 +40,7 @@ export interface MasterBinariesOptions {
   name: string;
   /** Verifies signed uploads. */
   requests?: RequestJudge;
+  budgets: OperatorBudgets;
   /** The bucket `jobs`. */
   jobs: Bucket;
   controller: Pick<JobController, "list">;
@@ -52,11 +53,12 @@ export interface MasterBinariesOptions {
 
 /** Serves uploads, and removes unused binaries every ten minutes. */
 export async function startBinaries(options: MasterBinariesOptions): Promise<MasterBinaries> {
-  const { bus, name, gate, requests, clock, jitter, log } = options;
+  const { bus, name, gate, requests, budgets, clock, jitter, log } = options;
   const store = openBlobStore(bus, "binaries");
   const rollouts = await openBucket(bus, "rollouts");
   const binaries = openBinaries({ store, named: () => namedBinaries(options, rollouts), clock, jitter, log });
-  serveRoom({ bus, master: name, clock, log, ...defined({ gate, requests }) }, binaryOperations, binaries);
+  const door = { bus, master: name, budgets, clock, log, ...defined({ gate, requests }) };
+  serveRoom(door, binaryOperations, binaries);
   let timer: { cancel(): void } | undefined;
   let stopped = false;
   const schedule = () => {

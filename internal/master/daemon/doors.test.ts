@@ -16,6 +16,7 @@ import {
   served,
 } from "../../../test/harness/every-door.ts";
 import { digest, inputs, inputsOf } from "../../../test/harness/operation-inputs.ts";
+import { freeBudgets } from "../../../test/harness/operator-budgets.ts";
 import { SvcError } from "../../base/errors.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
 import { readReply } from "../../doors/bus/bind.ts";
@@ -42,6 +43,7 @@ describe("over REST", () => {
   const { handle } = createHandler({
     routes,
     tokens: [{ username: "ann", token_file: token }],
+    budgets: freeBudgets,
     metrics: { rateLimited: () => {}, httpRequest: () => {} },
     clock,
     log,

@@ -11,6 +11,7 @@ import {
   routesThrough,
   servedThrough,
 } from "../../../test/harness/every-door.ts";
+import { freeBudgets } from "../../../test/harness/operator-budgets.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { SvcError } from "../../base/errors.ts";
 import { decode, encode } from "../../base/msgpack.ts";
@@ -53,6 +54,7 @@ const token = join(dir.path, "token");
 writeFileSync(token, "good", { mode: 0o600 });
 const { handle } = createHandler({
   ...{ routes, tokens: [{ username: "ann", token_file: token }], clock, log },
+  budgets: freeBudgets,
   metrics: { rateLimited: () => {}, httpRequest: () => {} },
 });
 

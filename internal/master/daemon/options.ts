@@ -4,7 +4,7 @@ import type { Log } from "../../base/log.ts";
 import type { ServiceManager } from "../../base/service/service-manager.ts";
 import type { Tracer } from "../../base/trace.ts";
 import type { ServedRoute } from "../../doors/rest/mod.ts";
-import type { RequestJudge } from "../../fleet/requests/mod.ts";
+import type { OperatorBudgets, OperatorLimits, RequestJudge } from "../../fleet/requests/mod.ts";
 import type { RolloutTiming } from "../../fleet/rollout/mod.ts";
 import type { MasterConfig } from "../../program/config/mod.ts";
 import type { RequestRegistry } from "../../wire/verify-request.ts";
@@ -24,6 +24,8 @@ export interface MasterOptions {
   service?: ServiceManager;
   /** Replaces limits of the specification, for tests that cannot wait for them. */
   rolloutTiming?: RolloutTiming;
+  /** The same, for tests that send more in a moment than a person does. */
+  operatorLimits?: OperatorLimits;
   /** The clock is not compared with the bus, for tests that move it. */
   trustsClock?: boolean;
   /** The registered operators; without it no signed request is accepted. */
@@ -47,6 +49,8 @@ export interface MasterDeps extends MasterOptions {
   tracer: Tracer;
   /** Verifies requests of operators to this master alone. */
   signedReads: SignedReads;
+  /** What each operator may send to this master. */
+  budgets: OperatorBudgets;
 }
 
 /** Requests about this master itself, which it answers also before it knows the operators. */

@@ -18,7 +18,7 @@ import {
   startReactor,
 } from "../../fleet/reactor/mod.ts";
 import type { Rule } from "../../fleet/reactor/rules/mod.ts";
-import type { RequestJudge } from "../../fleet/requests/mod.ts";
+import type { OperatorBudgets, RequestJudge } from "../../fleet/requests/mod.ts";
 import type { MasterConfig } from "../../program/config/mod.ts";
 import type { Check } from "../../program/health/mod.ts";
 import type { Keyring } from "../keys/mod.ts";
@@ -49,6 +49,7 @@ export interface MasterReactorOptions {
   keyring: Pick<Keyring, "first">;
   /** Verifies signed requests of operators. */
   requests?: RequestJudge;
+  budgets: OperatorBudgets;
   /** Of this master. */
   name: string;
   metrics: MasterMetrics;
@@ -63,7 +64,7 @@ export interface MasterReactorOptions {
 
 /** @returns `undefined` when the configuration turns the reactor off */
 export function startMasterReactor(options: MasterReactorOptions): MasterReactor | undefined {
-  const { config, bus, storage, gate, clock, log } = options;
+  const { config, bus, storage, gate, budgets, clock, log } = options;
   if (!config["reactor.enabled"]) return undefined;
   const dir = config["reactor.dir"];
   const self = options.name;
@@ -86,7 +87,8 @@ export function startMasterReactor(options: MasterReactorOptions): MasterReactor
     jobOf: createJobLookup(storage.jobs),
     onSession(session) {
       const requested = depsOf(session);
-      const door = { bus, master: self, clock, log, gate, ...defined({ requests: options.requests }) };
+      const { requests } = options;
+      const door = { bus, master: self, clock, log, gate, budgets, ...defined({ requests }) };
       const operators = serveRoom(door, reactorOperations, requested);
       const masters = answerMasters({ bus, clock, log }, requested);
       return {

@@ -2,7 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { encodeFailure, encodeSuccess } from "../../bus/subjects/envelope.ts";
 import { readyzOfMasterSubject, readyzSubject } from "../../bus/subjects/subjects.ts";
-import { listenToOperators, signedOrNot } from "../../fleet/requests/mod.ts";
+import { listenToOperators, type OperatorBudgets, signedOrNot } from "../../fleet/requests/mod.ts";
 import { type Check, runChecks } from "../../program/health/mod.ts";
 import type { SignedReads } from "./options.ts";
 
@@ -14,6 +14,7 @@ export const readyzOnBus = {
     checks,
     clock,
     signedReads,
+    budgets,
   }: {
     bus: Pick<Bus, "serve" | "log">;
     /** Of this master. */
@@ -22,6 +23,7 @@ export const readyzOnBus = {
     clock: Clock;
     /** Before this master knows the operators, it shows its state to everyone who may request it. */
     signedReads: SignedReads;
+    budgets: OperatorBudgets;
   }): { stop(): void } {
     const answer = async () => {
       const { ready, checks: found } = await runChecks(checks(), clock);
@@ -34,7 +36,7 @@ export const readyzOnBus = {
     // Its own subjects, so there is nobody to share the requests with.
     const serving = [
       listenToOperators(
-        { bus, log: bus.log, requests: signedReads },
+        { bus, log: bus.log, requests: signedReads, budgets },
         readyzSubject(name),
         name,
         async (request) => {

@@ -12,6 +12,7 @@ import {
   routesThrough,
   servedThrough,
 } from "../../../test/harness/every-door.ts";
+import { freeBudgets } from "../../../test/harness/operator-budgets.ts";
 import {
   type BuiltInRole,
   builtInRoles,
@@ -99,6 +100,7 @@ const fields = { function: "test.ping", target: "*" };
 const { handle } = createHandler({
   routes,
   tokens: [{ username: "ann", token_file: token }],
+  budgets: freeBudgets,
   metrics: { rateLimited: () => {}, httpRequest: () => {} },
   clock,
   log,

@@ -79,13 +79,13 @@ async function startFoundation(
   parts: ReturnType<typeof createParts<MasterView>>,
   checks: Parameters<(typeof readyzOnBus)["start"]>[0]["checks"],
 ): Promise<Foundation> {
-  const { name, clock, signedReads } = base;
+  const { name, clock, signedReads, budgets } = base;
   await parts.start(busServer, { base, certificate });
   const connection = await parts.start(connect, {
     base,
     links: await parts.start(links, { base, certificate }),
   });
-  await parts.start(readyzOnBus, { bus: connection.bus, name, checks, clock, signedReads });
+  await parts.start(readyzOnBus, { bus: connection.bus, name, checks, clock, signedReads, budgets });
   // Before the storage: servers that are too old keep it closed.
   await parts.start(busServers, { base, connection });
   const opened = await parts.start(storage, { base, connection });

@@ -1,5 +1,9 @@
 import type { MetricsRegistry } from "../../program/health/mod.ts";
+import { boundedNames } from "./bounded-names.ts";
 import { quickBuckets } from "./buckets.ts";
+
+/** How many operators have a series of their own. */
+const maxOperators = 100;
 
 /** One completed request. */
 export interface AnsweredRequest {
@@ -16,6 +20,8 @@ export interface RequestMetrics {
   rateLimited(budget: string): void;
   /** Someone signed in to the console, or was refused. */
   consoleSignIn(way: "token" | "link" | "oidc", outcome: "ok" | "refused"): void;
+  /** A request of an operator was beyond its budget. */
+  operatorLimited(operator: string): void;
 }
 
 /** Adds the metrics of the HTTPS listener. */
@@ -31,10 +37,17 @@ export function countRequests({
   );
   const limited = counter("svc_http_rate_limited_total", "Requests rejected by the rate limit", ["budget"]);
   const signIns = counter("svc_console_sign_ins_total", "Sign-ins to the console", ["way", "outcome"]);
+  const operatorsLimited = counter(
+    "svc_operator_requests_limited_total",
+    "Requests and streams of an operator that were refused because it sends too many",
+    ["operator"],
+  );
+  const nameOf = boundedNames(maxOperators);
   for (const budget of ["strict", "relaxed"]) limited.inc({ budget }, 0);
   return {
     httpRequest: ({ seconds, ...labels }) => requests.observe(labels, seconds),
     rateLimited: (budget) => limited.inc({ budget }),
+    operatorLimited: (operator) => operatorsLimited.inc({ operator: nameOf(operator) }),
     consoleSignIn: (way, outcome) => signIns.inc({ way, outcome }),
   };
 }

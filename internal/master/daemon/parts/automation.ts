@@ -58,7 +58,7 @@ export const automation = {
       await catchUp("rollouts", rollouts.ready, base);
       const binaries = await startBinaries({
         ...{ bus, name, requests: requests.requests, gate: gate.gate, jobs: storage.jobs, controller },
-        ...{ clock, jitter, log },
+        ...{ budgets: base.budgets, clock, jitter, log },
       });
       stack.defer(() => binaries.stop());
       const refusals = publishRefusals({ bus, clock, log });
@@ -83,7 +83,7 @@ export const automation = {
       stack.defer(() => guard.stop());
       const reactor = startMasterReactor({
         ...{ config, bus, storage, dispatch, keyring, requests: requests.requests },
-        ...{ name, metrics, gate: gate.gate, tracer, clock, jitter, log },
+        ...{ name, metrics, gate: gate.gate, budgets: base.budgets, tracer, clock, jitter, log },
       });
       stack.defer(() => reactor?.stop());
       const leases = [knowledge.settings.lease, stateFiles.lease, ...(reactor ? [reactor.lease] : [])];

@@ -1,3 +1,5 @@
+import { defined } from "../../../base/defined.ts";
+import { createOperatorBudgets } from "../../../fleet/requests/mod.ts";
 import type { Parts } from "../../../program/health/mod.ts";
 import { tracing } from "../../../program/tracing/mod.ts";
 import { followAccountKeys, followCommandKeys, loadMasterKeys } from "../../keys/mod.ts";
@@ -36,11 +38,16 @@ export async function startBase(
     service: "svc-master",
     ...{ instance: name, config, clock, log },
   });
+  const metrics = createMasterMetrics(view);
   return {
     ...options,
     ...{ name, tracer, keys, keyring, accountKeys },
     awaited: new Map(),
-    metrics: createMasterMetrics(view),
+    metrics,
+    budgets: createOperatorBudgets({
+      ...{ onLimited: metrics.operatorLimited, clock, log },
+      ...defined({ limits: options.operatorLimits }),
+    }),
     signedReads: { required: config["operators.require_signed"], judge: undefined },
   };
 }

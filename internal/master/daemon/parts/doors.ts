@@ -33,7 +33,7 @@ export const doors = {
   start: (need: DoorsNeed) =>
     assemble(async (stack) => {
       const { base, connection, knowledge, gate, requests, signIn } = need;
-      const { name, tracer, clock, log } = base;
+      const { name, budgets, tracer, clock, log } = base;
       const { certificates } = need.certificate;
       const listener = await startListener(await listenerOptions(need));
       stack.defer(() => listener.stop());
@@ -48,7 +48,7 @@ export const doors = {
       stack.defer(() => streams.stop());
       const door = {
         ...{ bus: connection.bus, master: name, tracer, clock, log, gate: gate.gate },
-        ...{ requests: requests.requests, starters: approvals.starters, streams },
+        ...{ requests: requests.requests, starters: approvals.starters, streams, budgets },
       };
       // The master that reacts serves the reactor itself.
       const { reactor: _, ...overBus } = need.operations.deps;
@@ -83,7 +83,7 @@ async function listenerOptions({
   signIn: { signIn, sessions },
   operations: { deps },
 }: DoorsNeed): Promise<Parameters<typeof startListener>[0]> {
-  const { config, metrics, tracer, clock, log } = base;
+  const { config, metrics, budgets, tracer, clock, log } = base;
   const { sessions: _, ...withoutConsole } = deps;
   const hasConsole = sessions.judge !== undefined;
   const routes = served(restRooms, hasConsole ? deps : withoutConsole).flatMap(([table, own]) =>
@@ -95,7 +95,15 @@ async function listenerOptions({
   return {
     ...{ ...config["enroll.addr"], certificate: certificates.current(), tokens: config["api.tokens"] },
     ...{ bearers: signIn.bearers, ...defined({ sessions: sessions.judge, docs }), hidesWithoutTokens: true },
-    ...{ networks: config["enroll.networks"], metrics, tracer, clock, log, routes: [...routes, ...pages] },
+    ...{
+      networks: config["enroll.networks"],
+      metrics,
+      budgets,
+      tracer,
+      clock,
+      log,
+      routes: [...routes, ...pages],
+    },
   };
 }
 

@@ -33,7 +33,7 @@ interface OperatorsNeed {
 export const operators = {
   start: ({ base, connection, opened, clock: { sound }, certificate, audit, roles }: OperatorsNeed) =>
     assemble(async (stack) => {
-      const { config, keys, clock, log } = base;
+      const { config, keys, budgets, clock, log } = base;
       const { storage } = opened;
       const { system } = connection;
       const { certificates } = certificate;
@@ -102,13 +102,18 @@ export const operators = {
         unsigned,
         operatorOperations: operation,
         checks: {
-          operators: () =>
-            files.problem === undefined
-              ? ({ status: "up" } as const)
-              : ({ status: "degraded", message: files.problem } as const),
+          operators: () => standingOf(budgets.flooding(), files.problem),
         },
       };
     }),
 };
+
+function standingOf(flooding: readonly string[], problem: string | undefined) {
+  const message =
+    flooding.length === 0
+      ? problem
+      : `ten times as many requests as allowed come from ${flooding.join(", ")}: svc operator disable NAME ends it`;
+  return message === undefined ? ({ status: "up" } as const) : ({ status: "degraded", message } as const);
+}
 
 export type Operators = OffersOf<typeof operators>;

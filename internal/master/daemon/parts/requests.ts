@@ -15,10 +15,10 @@ interface RequestsNeed {
 /** The judge of what operators sign. */
 export const requests = {
   start({ base, opened: { storage }, operators: { registry, unsigned } }: RequestsNeed) {
-    const { config, operators: given, signedReads, clock, log } = base;
+    const { config, operators: given, signedReads, budgets, clock, log } = base;
     const required = config["operators.require_signed"];
     // A test gives operators of its own.
-    const judging = { registry: given ?? registry, required, clock };
+    const judging = { registry: given ?? registry, budgets, required, clock };
     const requests = createRequestJudge({
       ...judging,
       nonces: createNonces({ bucket: storage.requestNonces, clock }),

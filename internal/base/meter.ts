@@ -1,4 +1,4 @@
-/** How much one peel may send of one kind. */
+/** How much one sender may send of one kind. */
 export interface Budget {
   /** Messages a minute; 0 means no limit. */
   perMinute: number;
@@ -8,7 +8,7 @@ export interface Budget {
   bytesPerMinute?: number;
 }
 
-/** What is known of one peel and one kind. Times are milliseconds on one clock. */
+/** What is known of one sender and one kind. Times are milliseconds on one clock. */
 export interface Meter {
   /** Messages and bytes that may come now. */
   messages: number;
@@ -25,7 +25,7 @@ export interface Meter {
 export interface Charged {
   /** Whether the message is within the budget. */
   within: boolean;
-  /** Whether the peel has now sent ten times its budget for ten seconds, or a hundred times and more at once. */
+  /** Whether it has now sent ten times its budget for ten seconds, or a hundred times and more at once. */
   flooding: boolean;
 }
 
