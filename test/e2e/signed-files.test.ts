@@ -213,7 +213,7 @@ test("equal files are one snapshot, whether a directory has them or a repository
   expect(await snapshotOf("base")).toBe(fromGit);
   const log = master.program.output();
   for (const left of [
-    "link.sls: a symbolic link; not published",
+    "link.sls: a symbolic link: put the file itself there; not published",
     "large: larger than 64 MiB; not published",
   ]) {
     expect(log).toContain(left);

@@ -40,7 +40,7 @@ export function* walkDirectory(
       }
       if (entry.isSymbolicLink()) {
         if (!followsLinks) {
-          warnings.push(`${path}: a symbolic link; not published`);
+          warnings.push(`${path}: a symbolic link: put the file itself there; not published`);
           continue;
         }
         const target = targetOf(real, top);

@@ -5,6 +5,7 @@ import { isErrno } from "../../base/files/file.ts";
 import type { CatFile } from "./cat-file.ts";
 import type { Git } from "./git.ts";
 import { slotOf } from "./kept.ts";
+import { again } from "./list-tree.ts";
 import { tooLarge } from "./read-tree.ts";
 
 export interface FetchDeps {
@@ -70,8 +71,18 @@ async function fetchInto({ git, url, repository, maxBytes }: FetchDeps, ref: str
   try {
     await git.run(repository, args, { fileBytes: maxBytes });
   } catch (thrown) {
-    throw removeTemporary(repository) >= maxBytes ? tooLarge(maxBytes) : thrown;
+    throw removeTemporary(repository) >= maxBytes ? tooLarge(maxBytes) : withNextStep(thrown);
   }
+}
+
+/** The same reason, and what happens next. */
+function withNextStep(thrown: unknown): unknown {
+  if (!(thrown instanceof SvcError) || thrown.kind !== "unavailable") return thrown;
+  // Between the listing and the fetch.
+  const reason = thrown.message.includes("couldn't find remote ref")
+    ? "it was deleted while it was read"
+    : thrown.message;
+  return new SvcError("unavailable", `${reason}: ${again}`);
 }
 
 /** Removes what a stopped fetch left. @returns the size of the largest of these files */

@@ -7,6 +7,8 @@ import type { Git } from "./git.ts";
 /** Bytes of all paths of a listing. */
 const maxPathsBytes = 64 * 1024 * 1024;
 const maxListingMs = 30_000;
+/** What becomes of a ref that could not be read. */
+export const again = "the next sync tries it again";
 
 /** An entry of a tree. */
 export interface TreeEntry {
@@ -39,23 +41,29 @@ export async function listTree(
   });
   let ending: Promise<void> | undefined;
   let problem: SvcError | undefined;
-  const end = (reason?: string) => {
-    if (reason !== undefined) problem ??= new SvcError("too_large", reason);
+  const end = (reason?: SvcError) => {
+    problem ??= reason;
     ending ??= stopGroup(child.pid, child.exited, clock);
   };
   const timer = clock.after(maxListingMs, () =>
-    end(`listing its files takes longer than ${maxListingMs / 1000} s`),
+    // Not for good, because this host may have been busy.
+    end(
+      new SvcError("unavailable", `listing its files takes longer than ${maxListingMs / 1000} s: ${again}`),
+    ),
   );
   const collect = collectEntries();
   try {
     for await (const chunk of child.stdout) {
       const reason = collect.add(chunk);
       if (reason === undefined && problem === undefined) continue;
-      end(reason);
+      end(reason === undefined ? undefined : new SvcError("too_large", reason));
       break;
     }
     if (problem === undefined && (await child.exited) !== 0) {
-      problem = new SvcError("unavailable", "its files cannot be listed: objects are missing or damaged");
+      problem = new SvcError(
+        "unavailable",
+        "its files cannot be listed: objects are missing or damaged: run git fsck in the repository",
+      );
     }
   } finally {
     timer.cancel();

@@ -269,7 +269,7 @@ test("files are the blobs of the commit, and one snapshot with a directory that 
   expect(await textsOf(base)).toEqual(files);
   expect(warnings).toEqual([
     'refs/heads/main: ".hg/requires": a directory of a version control tool; not published',
-    'refs/heads/main: "link": a symbolic link; not published',
+    'refs/heads/main: "link": a symbolic link: put the file itself there; not published',
   ]);
   const directory = join(temporary.path, "directory");
   mkdirSync(join(directory, ".hg"), { recursive: true });

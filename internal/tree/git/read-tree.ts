@@ -79,7 +79,7 @@ async function* piecesOf(contents: TreeReader["contents"], object: string): Asyn
 /** Why an entry of a tree is not published. */
 function leftOut(entry: TreeEntry): string | undefined {
   if (entry.type === "commit") return "a submodule";
-  if (entry.mode === "120000") return "a symbolic link";
+  if (entry.mode === "120000") return "a symbolic link: put the file itself there";
   if (entry.type !== "blob") return "neither a file nor a directory";
   return fileProblem(entry);
 }
