@@ -61,7 +61,7 @@ const elsewhere: Readonly<Record<string, number>> = {
   "docs/packages.md": 3,
   "docs/quickstart.md": 3,
   "docs/reactor.md": 3,
-  "docs/releases.md": 2,
+  "docs/releases.md": 3,
   "docs/renewal.md": 2,
   "docs/roles.md": 2,
   "docs/rollouts.md": 2,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, mkdirSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { makeDirectory, publicMode, secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
 import { startBus, type TestBus } from "../harness/bus.ts";
@@ -204,4 +204,38 @@ test("the waves of a rollout that nobody signed do the same", async () => {
   expect(shown?.stdout).toContain(
     `${good.slice(0, 12)} (local), released, on the peels that obey operators only`,
   );
+});
+
+test("files that nobody released run for who may release and has them on disk, and for nobody else", async () => {
+  const run = ["run", "db-1", "state.highstate"];
+  const own = await anna?.svc(...run, "--tree", states);
+  expect([own?.code, own?.stderr]).toEqual([
+    0,
+    expect.stringContaining(`files of base at ${newer.slice(0, 12)}`),
+  ]);
+  expect([ran("good"), ran("newer")]).toEqual([[], ["db-1"]]);
+  const operator = await bert?.svc(...run, "--tree", states);
+  expect(operator?.code).toBe(1);
+  expect(operator?.stdout).toContain(
+    "bert signed state files that are not released, and has none of the roles admin",
+  );
+  const other = join(bus.dir, "other");
+  cpSync(states, other, { recursive: true });
+  writeFileAtomic(join(other, "web.sls"), "other: test.nop\n", publicMode);
+  const missing = await anna?.svc(...run, "--tree", other);
+  expect([missing?.code, missing?.stderr]).toEqual([
+    1,
+    expect.stringMatching(
+      new RegExp(`${other} has the files \\w{12}, and masters have ${newer.slice(0, 12)} for base: push`),
+    ),
+  ]);
+  const useless = await anna?.svc("run", "db-1", "test.ping", "--tree", states);
+  expect([useless?.code, useless?.stderr]).toEqual([
+    2,
+    expect.stringContaining("test.ping uses no state files"),
+  ]);
+  expect([ran("good"), ran("newer")]).toEqual([[], []]);
+  // The control: without the option it is what is released.
+  expect((await anna?.svc(...run))?.code).toBe(0);
+  expect([ran("good"), ran("newer")]).toEqual([["db-1"], []]);
 });

@@ -15,6 +15,7 @@ import { type Dispatched, jobSize } from "./counts.ts";
 import { printEnd, watchJob } from "./follow.ts";
 import { requestFrozen } from "./frozen.ts";
 import { untilInterrupted } from "./interrupt.ts";
+import { explainOtherFiles, readOwnTree, withOwnTree } from "./own-tree.ts";
 import { printPreview } from "./preview.ts";
 import { type ResolvedPeel, resolvePeels } from "./resolve.ts";
 import { createResults, type ResultOptions } from "./results.ts";
@@ -23,6 +24,8 @@ import { questionOf, type Work } from "./work.ts";
 export interface RunRequest {
   /** What to run, or the job to run again. */
   what: { target: string; function: string; words: RestWords } | { again: string };
+  /** Directories with the state files that run, also when nobody released them. */
+  trees: readonly string[];
   /** A duration: `60s`. Absent for the usual one, or that of the job that is run again. */
   timeout?: string;
   batch?: BatchSize;
@@ -44,8 +47,14 @@ const usualTimeout = "60s";
  */
 export async function runJob(wanted: RunRequest, cli: Cli): Promise<void> {
   const read = workOf(wanted, cli);
+  const tree = await readOwnTree(wanted.trees, cli);
   await withBus(cli, async (bus) => {
-    const work = { ...(await read(bus)), ...(wanted.show.follow === true ? { follow: true } : {}) };
+    const follow = wanted.show.follow === true ? { follow: true } : {};
+    const work = withOwnTree({ ...(await read(bus)), ...follow }, tree, bus);
+    const dispatch = (bus: Bus, work: Work) =>
+      dispatchWork(bus, work).catch((thrown) => {
+        throw explainOtherFiles(thrown, tree);
+      });
     if (wanted.mode === "preview") {
       await printPreview(await peelsOf(bus, work), wanted.batch, cli);
       if ((await sayWhether(bus, questionOf(work), cli)) === false) throw new Exit(1);
@@ -117,7 +126,7 @@ function peelsOf(bus: Bus, { target = "", targets = [] }: Work): Promise<Resolve
   return resolvePeels(bus, targets.length > 0 ? targets : target);
 }
 
-function dispatch(bus: Bus, work: Work): Promise<Dispatched> {
+function dispatchWork(bus: Bus, work: Work): Promise<Dispatched> {
   return requestFrozen(bus, work, questionOf(work), (frozen) =>
     request(bus, jobOperations.createJob, frozen),
   );

@@ -12,7 +12,7 @@ import { type CalledFunction, resolveMeaning } from "./resolve.ts";
 const maxAttempts = 3;
 
 type Frozen = CalledFunction &
-  Pick<JobRequest, "target" | "targets" | "targets_digest" | "snapshot" | "approvals"> & {
+  Pick<JobRequest, "target" | "targets" | "targets_digest" | "snapshot" | "unreleased" | "approvals"> & {
     check?: CalledFunction | undefined;
   };
 
@@ -49,8 +49,9 @@ export async function requestFrozen<Request extends Frozen, T>(
   }
 }
 
-/** The function of a request that uses state files: its own, or that of its check. */
-function usesFiles({ function: name, args, check }: Frozen): CalledFunction | undefined {
+/** The function of a request whose state files a master names: its own, or that of its check. */
+function usesFiles({ function: name, args, check, snapshot }: Frozen): CalledFunction | undefined {
+  if (snapshot !== undefined) return undefined;
   if (filesOfCall(name, args ?? {}) !== undefined) return { function: name, args };
   if (check === undefined || filesOfCall(check.function, check.args ?? {}) === undefined) return undefined;
   return { function: check.function, args: check.args };

@@ -16,6 +16,7 @@ export const runCommand = command({
     "svc run web-1 cmd.run -- uptime --pretty",
     "svc run 'T@env:prod' state.apply nginx --preview",
     "svc run '*' state.apply --terse --failed",
+    "svc run db-1 state.apply nginx environment=feature --tree ./states",
     "svc run --again job-3MRx",
   ],
   args: {
@@ -36,6 +37,11 @@ export const runCommand = command({
       "jid",
       "Run this job again, on those of its peels that did not end well, as they failed or were offline",
       { ids: "jobs" },
+    ),
+    tree: value(
+      "directory",
+      "Your checkout with the state files, once for each source: these run, also when nobody released them, on peels that obey operators only and let one of your roles release",
+      { repeated: true },
     ),
     async: flag("Print the job id and do not wait"),
     batch: value("n|n%", "Number of peels per batch; each batch starts when the previous one has ended"),
@@ -58,6 +64,9 @@ export const runCommand = command({
     if (args.follow === true && (isAsync || isPreview || batch !== undefined)) {
       throw new SvcError("usage", "--follow shows one job as it runs: give no --async, --preview or --batch");
     }
+    if (args.tree.length > 0 && args.again !== undefined) {
+      throw new SvcError("usage", "give --tree or --again, not both");
+    }
     if (batchWait !== undefined && batch === undefined) {
       throw new SvcError("usage", "--batch-wait needs --batch");
     }
@@ -65,6 +74,7 @@ export const runCommand = command({
     await runJob(
       {
         what: whatOf(args),
+        trees: args.tree,
         ...defined({ timeout }),
         isConfirmed: args.yes === true,
         ...(batch === undefined ? {} : { batch: readFlag("--batch", batch, parseBatchSize) }),

@@ -5,7 +5,7 @@ import { filesOfCall } from "../../host/modules/mod.ts";
 /** What is run: a function with its arguments, where, and for how long. */
 export type Work = Pick<
   JobRequest,
-  "function" | "args" | "timeout" | "target" | "targets" | "metadata" | "follow"
+  "function" | "args" | "timeout" | "target" | "targets" | "metadata" | "follow" | "snapshot" | "unreleased"
 >;
 
 /** The same as a question about roles. */

@@ -29,6 +29,11 @@ export interface Proposal {
   describe(standing: Standing, kept: KeptRelease | undefined): Promise<string[]>;
 }
 
+/** Files of the person, and what is odd about them. */
+export interface OwnFiles extends Proposal {
+  warnings: readonly string[];
+}
+
 /** The files of the person's own checkouts. @throws SvcError as `readCheckout` */
 export async function ownFiles({
   trees,
@@ -38,7 +43,7 @@ export async function ownFiles({
   trees: readonly string[];
   commit: string | undefined;
   clock: Clock;
-}): Promise<Proposal> {
+}): Promise<OwnFiles> {
   const { signal } = new AbortController();
   const directories = trees.length > 0 ? trees : [await findWorkTree(process.cwd(), { clock, signal })];
   if (commit !== undefined && directories.length > 1) {
@@ -54,6 +59,7 @@ export async function ownFiles({
     return found;
   };
   const checkouts = await read(commit);
+  const warnings = checkouts.flatMap((one) => one.warnings);
   const rows = rowsOf(overlay(checkouts.map(({ files }) => files)));
   /** Those of the newest release: kept here, or those of its commit in the only checkout. */
   const rowsBefore = async ({ found: { newest } }: Standing, kept: KeptRelease | undefined) => {
@@ -65,10 +71,9 @@ export async function ownFiles({
     return known !== undefined && snapshotOfRows(known) === snapshot ? known : undefined;
   };
   return {
-    ...{ snapshot: snapshotOfRows(rows), from: directories.join(", "), rows },
+    ...{ snapshot: snapshotOfRows(rows), from: directories.join(", "), rows, warnings },
     async describe(standing, kept) {
       const { newest } = standing.found;
-      const warnings = checkouts.flatMap((one) => one.warnings);
       if (newest === undefined) return [...warnings, `the first release: ${rows.length} files`];
       const before = await rowsBefore(standing, kept);
       if (before === undefined) {
