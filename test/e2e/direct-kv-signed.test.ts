@@ -149,6 +149,22 @@ test("without an operator file svc says that it is not signed, and masters do no
   expect(await listed(id)).toEqual({ state: "pending", trust: "-" });
 });
 
+test.each([
+  ["without role admin", vera, "vera has the roles "],
+  ["who is disabled", fred, "fred is disabled"],
+])("svc writes nothing for an operator %s", async (_, who, why) => {
+  const id = await submit(`not-of-${who.name}`);
+  const before = await enrollments.get(id);
+  const { exit, stderr } = await direct(who, "approve", id);
+  expect(exit).toBe(1);
+  expect(stderr).toContain(`${why}`);
+  expect(stderr).toContain(
+    "masters take over only what an operator with role admin signed: nothing was written",
+  );
+  expect(await enrollments.get(id)).toEqual(before);
+  expect(await listed(id)).toEqual({ state: "pending", trust: "-" });
+});
+
 describe("masters do not take over", () => {
   const approved = (record: Enrollment, by: string) =>
     transition(record, { type: "approve", operator: by, force: true }, systemClock.now());

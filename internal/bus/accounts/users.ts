@@ -71,6 +71,8 @@ const reading: readonly string[] = [
   "$KV.probe.*",
   "$JS.API.STREAM.INFO.KV_probe",
   "$JS.API.STREAM.MSG.GET.KV_probe",
+  // To see whether masters will take over what an operator signs.
+  "$JS.API.STREAM.MSG.GET.KV_operators",
   "$JS.API.INFO",
   "$JS.API.STREAM.NAMES",
   ...readable.flatMap((stream) => [

@@ -1,4 +1,4 @@
-import { SvcError } from "../../base/errors.ts";
+import { attempt, SvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { openBucket } from "../../bus/storage/mod.ts";
 import {
@@ -8,6 +8,8 @@ import {
   signingVouchers,
 } from "../../fleet/enrollment/store/mod.ts";
 import { type Cli, flag, value, word } from "../../program/command-line/mod.ts";
+import { decodeOperator } from "../../wire/operator-record.ts";
+import { adminRole } from "../../wire/operator-standing.ts";
 import { directCredentials } from "../direct-credentials.ts";
 import { operatorFiles, ownOperatorFile, withBus } from "../operator.ts";
 
@@ -44,14 +46,33 @@ export function openEnrollments(bus: Bus): Promise<Enrollments> {
  * The operator who signs direct decisions: that of the configured operator file.
  *
  * @returns `undefined` without one: masters with `operators.require_signed` take over none of its decisions
- * @throws SvcError `bad_request` for a file without a key
+ * @throws SvcError `bad_request` for a file without a key; `forbidden` for an operator whose decisions no master takes
+ *   over: what is written would make the enrollment count as tampered with
  */
-export function directSigner(cli: Cli): DirectSigner | undefined {
-  if (operatorFiles(cli).operatorFile !== "") return ownOperatorFile(cli);
+export async function directSigner(bus: Bus, cli: Cli): Promise<DirectSigner | undefined> {
+  if (operatorFiles(cli).operatorFile !== "") {
+    const signer = ownOperatorFile(cli);
+    await assertTakenOver(bus, signer);
+    return signer;
+  }
   cli.say(
     "not signed: masters with operators.require_signed take over only what an operator with role admin signed; install your operator file with svc login FILE",
   );
   return undefined;
+}
+
+/** An administrator of the file has no record unless another one disabled it. */
+async function assertTakenOver(bus: Bus, { name }: DirectSigner): Promise<void> {
+  const bucket = await openBucket(bus, "operators");
+  // Earlier direct.creds do not read it; what follows says whether the bus works.
+  const stored = await bucket.get(name).catch(() => undefined);
+  const record = stored && attempt(() => decodeOperator(stored.value));
+  if (record === undefined || (record.roles.includes(adminRole) && record.disabled !== true)) return;
+  const why = record.disabled === true ? "is disabled" : `has the roles ${record.roles.join(", ")}`;
+  throw new SvcError(
+    "forbidden",
+    `${name} ${why}, and masters take over only what an operator with role admin signed: nothing was written; ask one, or start a master`,
+  );
 }
 
 /** Opens the bucket of the records for decisions that masters take over later. */

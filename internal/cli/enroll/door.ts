@@ -28,7 +28,7 @@ export async function doorOf<
     const name = requesterName(bus);
     return (input) => request(bus, binding, input, { as: name });
   }
-  const signer = directSigner(cli);
+  const signer = await directSigner(bus, cli);
   const deps = await openStorage(signer);
   const by = signer ?? { name: requesterName({}) };
   return (input) => runDirectly(binding, deps, input, cli, by);
