@@ -3,7 +3,12 @@ import { decode, encode } from "../../internal/base/msgpack.ts";
 import { sha256Hex } from "../../internal/base/sha256.ts";
 import { encodeFailure } from "../../internal/bus/subjects/envelope.ts";
 import type { KeyPair } from "../../internal/identity/nkey.ts";
-import { encodeCatalog, findSnapshot, type Published } from "../../internal/tree/files/catalog.ts";
+import {
+  emptyCatalog,
+  encodeCatalog,
+  findSnapshot,
+  type Published,
+} from "../../internal/tree/files/catalog.ts";
 import { encodeManifest } from "../../internal/tree/files/manifest.ts";
 import { snapshotOf } from "../../internal/tree/files/snapshot.ts";
 import { signStatement } from "../../internal/tree/files/statement.ts";
@@ -57,7 +62,7 @@ export function mastersOf(command: KeyPair) {
     },
     /** Signs what is published. */
     sign(base = environments.get("base")?.[0]?.manifest): Uint8Array {
-      const catalog = encodeCatalog({ environments, held: new Map() });
+      const catalog = encodeCatalog({ ...emptyCatalog(), environments });
       blobs.set(sha256Hex(catalog), catalog);
       const { version } = masters;
       return signStatement({ version, token: 1, catalog: sha256Hex(catalog), base }, masters.key);
@@ -73,7 +78,7 @@ export function mastersOf(command: KeyPair) {
       };
       if (request.digests === undefined) {
         try {
-          const catalog = { environments, held: new Map() };
+          const catalog = { ...emptyCatalog(), environments };
           const { manifest } = findSnapshot(catalog, request.environment ?? "", request);
           return encode({ manifest, commits: [], statement: masters.statement });
         } catch (thrown) {

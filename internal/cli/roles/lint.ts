@@ -12,17 +12,18 @@ export const lintCommand = command({
     file: word("The roles file (default: roles.yaml in the data directory of a master)", { required: false }),
   },
   async run({ file }, cli) {
-    const { readRoles } = await import("../../fleet/roles/mod.ts");
+    const { notesOn, readRoles } = await import("../../fleet/roles/mod.ts");
     const path = file ?? join(dataDir(cli.env), "roles.yaml");
     const text = readConfigFile(path);
     if (text === undefined) throw new SvcError("not_found", `${path}: no such file: name the roles file`);
     const problems: string[] = [];
+    let warnings: readonly string[] = [];
     try {
-      readRoles(text, path);
+      warnings = notesOn(readRoles(text, path).book);
     } catch (thrown) {
       if (!(thrown instanceof SvcError)) throw thrown;
       problems.push(thrown.message);
     }
-    await printLint(cli, "roles", { checked: 1, problems }, (problem) => [visible(problem)]);
+    await printLint(cli, "roles", { checked: 1, problems, warnings }, (problem) => [visible(problem)]);
   },
 });

@@ -91,8 +91,9 @@ export async function ownFiles({
   };
 }
 
-/** What a master publishes. @throws SvcError `not_found` */
-export function publishedFiles({ found: { environment, content } }: Standing): Proposal {
+/** The newest files of a master: what waits for a release, or what is in force. @throws SvcError `not_found` */
+export function publishedFiles({ found: { environment, content: inForce, candidate } }: Standing): Proposal {
+  const content = candidate?.content ?? inForce;
   if (content === undefined) throw new SvcError("not_found", `masters publish no files of ${environment}`);
   return {
     ...{ snapshot: hexOf(content.snapshot), from: "a master" },

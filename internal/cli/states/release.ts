@@ -123,11 +123,13 @@ async function acceptSources(
   if (!isYes(await cli.prompt(`${visible(question)}. Is that right? [y/N] `))) throw new Exit(1);
 }
 
-/** @throws SvcError `conflict` when masters do not publish these files */
-function assertPublished({ found }: Standing, { snapshot, from }: Proposal): void {
-  const there = found.content && hexOf(found.content.snapshot);
-  if (there === snapshot) return;
-  const what = there === undefined ? "nothing" : `${shortSnapshot(there)}, commit ${found.content?.commit}`;
+/** @throws SvcError `conflict` when masters do not have these files */
+function assertPublished({ found: { content, candidate } }: Standing, { snapshot, from }: Proposal): void {
+  const there = [candidate?.content, content].filter((one) => one !== undefined);
+  if (there.some((one) => hexOf(one.snapshot) === snapshot)) return;
+  const [newest] = there;
+  const what =
+    newest === undefined ? "nothing" : `${shortSnapshot(hexOf(newest.snapshot))}, commit ${newest.commit}`;
   throw new SvcError(
     "conflict",
     `${from} has the files ${shortSnapshot(snapshot)}, and masters publish ${what}: push or pull, wait for the next sync, and run this again; for a commit that masters do not use because of its signature, add --unpublished`,

@@ -1,6 +1,6 @@
 import { releaseOperations } from "../../fleet/releases/mod.ts";
 import { type Columns, command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
-import { hexOf, shortSnapshot } from "../../wire/content-words.ts";
+import { hexOf, localCommit, shortSnapshot } from "../../wire/content-words.ts";
 import { withBus } from "../operator.ts";
 import { type AnswerTo, request } from "../request.ts";
 
@@ -10,14 +10,17 @@ const columns: Columns = {
   RELEASED: "spare ago",
   BY: "spare text",
   FILES: "word",
-  PUBLISHED: "prose",
+  PUBLISHED: "word",
+  WAITS: "spare ago",
+  CANDIDATE: "prose",
 };
 
 type Environments = AnswerTo<typeof releaseOperations.listReleases>["environments"];
 
 export const releasesCommand = command({
   name: "releases",
-  description: "List the newest release of each environment, and whether masters publish these files.",
+  description:
+    "List the newest release of each environment, whether masters publish these files, and what waits for a release.",
   examples: ["svc states releases"],
   args: {},
   run: (_, cli) =>
@@ -31,10 +34,11 @@ export const releasesCommand = command({
 export const formatReleases = (environments: Environments, style: TableStyle): string =>
   formatTable(columns, environments.map(rowOf), style);
 
-function rowOf({ environment, newest, content }: Environments[number]): string[] {
+function rowOf({ environment, newest, content, candidate }: Environments[number]): string[] {
   const published = content && hexOf(content.snapshot);
+  const waits = [candidate?.since ?? "-", candidate === undefined ? "-" : candidateText(candidate)];
   if (newest === undefined)
-    return [environment, "-", "-", "-", "-", published === undefined ? "-" : "not released"];
+    return [environment, "-", "-", "-", "-", published === undefined ? "-" : "not released", ...waits];
   const files = hexOf(newest.snapshot);
   const state =
     published === files
@@ -42,5 +46,15 @@ function rowOf({ environment, newest, content }: Environments[number]): string[]
       : published === undefined
         ? "no"
         : `${shortSnapshot(published)}, not released`;
-  return [environment, `${newest.version}`, newest.released_at, newest.operator, shortSnapshot(files), state];
+  const released = [`${newest.version}`, newest.released_at, newest.operator, shortSnapshot(files)];
+  return [environment, ...released, state, ...waits];
+}
+
+/** What waits for a release, and what differs from the files in force. */
+function candidateText({ content, changes }: NonNullable<Environments[number]["candidate"]>): string {
+  const { commit, snapshot } = content;
+  const files = `${shortSnapshot(hexOf(snapshot))}${commit === localCommit ? "" : `, commit ${shortSnapshot(commit)}`}`;
+  if (changes === undefined) return files;
+  const { added, changed, removed } = changes;
+  return `${files}: ${added} added, ${changed} changed, ${removed} removed`;
 }

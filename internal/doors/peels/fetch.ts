@@ -43,7 +43,10 @@ export function serveFetch({ bus, catalog, blobs, binaries, budgets, lines }: Fe
   const find = async (environment: string, wanted: WantedSnapshot) => {
     const published = await catalog.current();
     // An empty catalog: a publisher that found nothing genuine is about to fill it.
-    if (published === undefined || published.catalog.environments.size === 0)
+    if (
+      published === undefined ||
+      published.catalog.environments.size + published.catalog.candidates.size === 0
+    )
       throw new SvcError("unavailable", "no state files are published yet");
     const { manifest, origin } = findSnapshot(published.catalog, environment, wanted);
     const commits = origin.commits.map(({ commit }) => commit);

@@ -5,7 +5,8 @@ import { defined } from "../../base/defined.ts";
 import { attempt, SvcError } from "../../base/errors.ts";
 import { isEnvironmentName } from "../../base/names/names.ts";
 import { described, integer, shownDigest, timestamp, titled } from "../../base/schema.ts";
-import { type Content, content, shownContent } from "../../wire/content.ts";
+import { type Budget, comparisonBudget } from "../../tree/comparison/mod.ts";
+import { type Content, content as contentForm, shownContent } from "../../wire/content.ts";
 import { openRelease } from "../../wire/release.ts";
 import { operation, operatorOf } from "../operation/mod.ts";
 import { type StoreDeps, storeRelease } from "./store.ts";
@@ -18,16 +19,23 @@ export interface ReleaseDeps extends StoreDeps {
   /** What is published. */
   files: {
     /**
-     * What each environment has now, or one of them at a commit.
+     * What each environment has now and what waits for a release, or one of them at a commit.
      *
      * @throws SvcError `not_found` for an unknown commit, `unavailable` before the first publication
      */
     list(wanted: { environment?: string; commit?: string }): Promise<readonly PublishedFiles[]>;
+    /** How many files differ; `undefined` when that takes too long. */
+    countChanges(
+      of: { before: string | undefined; after: string },
+      budget: Budget,
+    ): Promise<v.InferOutput<typeof changes> | undefined>;
   };
 }
 
 interface PublishedFiles {
-  content: Content;
+  environment: string;
+  content?: Content;
+  candidate?: { content: Content; since: number };
   sources: readonly { remote: string; ref?: string }[];
   /** The commit of earlier files that are still published. */
   commitOf(snapshot: string): string | undefined;
@@ -52,6 +60,22 @@ const shownRelease = titled(
   }),
 );
 
+const changes = v.object({ added: integer, changed: integer, removed: integer });
+
+const shownCandidate = titled(
+  "Candidate",
+  v.object({
+    content: shownContent,
+    since: described(timestamp, "When masters found these files"),
+    changes: v.exactOptional(
+      described(
+        changes,
+        "How many files differ from those in force; absent where comparing them takes too long",
+      ),
+    ),
+  }),
+);
+
 const releasedEnvironment = titled(
   "ReleasedEnvironment",
   v.object({
@@ -62,11 +86,17 @@ const releasedEnvironment = titled(
     sources: v.exactOptional(
       described(
         v.array(v.object({ remote: v.string(), ref: v.exactOptional(v.string()) })),
-        "Where what is published comes from: `states_dir`, or URLs of repositories",
+        "Where the newest files come from: `states_dir`, or URLs of repositories",
       ),
     ),
     content: v.exactOptional(
-      described(shownContent, "What the masters publish; absent when they have no such files"),
+      described(shownContent, "What is in force, or the files of `commit`; absent when nothing is in force"),
+    ),
+    candidate: v.exactOptional(
+      described(
+        shownCandidate,
+        "The newest files that wait for a release; only with `states.require_release`",
+      ),
     ),
   }),
 );
@@ -89,21 +119,40 @@ export const listReleases = operation({
     fleet: described(v.string(), "Public key of the account of the peels, which a release names"),
     environments: v.array(releasedEnvironment),
   }),
-  async run({ releases, fleet, files }: ReleaseDeps, { environment, commit }) {
+  async run({ releases, fleet, files }: ReleaseDeps, { environment, commit }, { clock }) {
     if (commit !== undefined && environment === undefined) {
       throw new SvcError("bad_request", "commit: name the environment as well");
     }
     await releases.caughtUp();
     const listed = await files.list(defined({ environment, commit }));
-    const published = new Map(listed.map((one) => [one.content.environment, one]));
+    const published = new Map(listed.map((one) => [one.environment, one]));
     const names = new Set([...published.keys(), ...releases.environments()]);
     const wanted = [...names].filter((name) => environment === undefined || name === environment);
-    return {
-      fleet,
-      environments: wanted.sort(baseFirst).map((name) => standingOf(releases, name, published.get(name))),
-    };
+    const budget = comparisonBudget(clock);
+    const environments = [];
+    for (const name of wanted.sort(baseFirst)) {
+      const found = published.get(name);
+      environments.push({
+        ...standingOf(releases, name, found),
+        ...defined({ candidate: found && (await showCandidate(files, found, budget)) }),
+      });
+    }
+    return { fleet, environments };
   },
 });
+
+async function showCandidate(
+  { countChanges }: Pick<ReleaseDeps["files"], "countChanges">,
+  { content, candidate }: PublishedFiles,
+  budget: Budget,
+): Promise<v.InferOutput<typeof shownCandidate> | undefined> {
+  if (candidate === undefined) return undefined;
+  const compared = { before: content?.snapshot, after: candidate.content.snapshot };
+  return {
+    ...{ content: contentForm.show(candidate.content), since: rfc3339(candidate.since) },
+    ...defined({ changes: await countChanges(compared, budget) }),
+  };
+}
 
 function standingOf(
   releases: Releases,
@@ -115,9 +164,10 @@ function standingOf(
     environment,
     ...defined({ newest: shown(releases.newest(environment)), before: shown(releases.before(environment)) }),
     next_version: releases.nextVersion(environment),
-    ...(found === undefined
-      ? {}
-      : { sources: found.sources.map((one) => ({ ...one })), content: content.show(found.content) }),
+    ...defined({
+      sources: found?.sources.map((one) => ({ ...one })),
+      content: found?.content && contentForm.show(found.content),
+    }),
   };
 }
 

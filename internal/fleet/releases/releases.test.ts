@@ -61,11 +61,17 @@ async function setUp(operators: readonly OperatorRecord[] = [recordOf("anna", an
     const files = {
       list: async () => [
         {
+          environment: "base",
           content: { environment: "base", commit: "c".repeat(40), snapshot: snapshotOf(7) },
           sources: [{ remote: "https://git.example.com/states", ref: "refs/heads/main" }],
           commitOf: (snapshot: string) => (snapshot === snapshotOf(2) ? "b".repeat(40) : undefined),
+          candidate: {
+            content: { environment: "base", commit: "d".repeat(40), snapshot: snapshotOf(8) },
+            since: at,
+          },
         },
       ],
+      countChanges: async () => ({ added: 1, changed: 2, removed: 0 }),
     };
     const deps = { bucket, releases, judge, fleet, files };
     const call = {
@@ -108,6 +114,11 @@ test("releases follow one another, and each master knows the newest and the one 
     },
     before: { version: 2, commit: "b".repeat(40) },
     sources: [{ remote: "https://git.example.com/states", ref: "refs/heads/main" }],
+    candidate: {
+      content: { commit: "d".repeat(40) },
+      since: "2026-11-28T00:00:00.000Z",
+      changes: { added: 1, changed: 2, removed: 0 },
+    },
   });
   expect(base?.newest?.release).toBe(Buffer.from(byAnna(3)).toString("base64"));
   expect([...other.releases.snapshots()]).toEqual([snapshotOf(3), snapshotOf(2)]);

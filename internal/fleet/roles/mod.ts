@@ -1,6 +1,7 @@
 export { covers } from "./covers.ts";
 export { createRoleGate, describeCaller, type RoleGate, type RoleGateDeps, whoCan } from "./gate.ts";
 export { roleOperations } from "./joined.ts";
+export { notesOn } from "./notes.ts";
 export { identityOf, type Persons } from "./persons.ts";
 export { readRoles, rolesFile } from "./read-roles.ts";
 export { type FilesOfRequest, filesOf } from "./requested-files.ts";

@@ -18,11 +18,16 @@ export interface Stage {
   judge(candidate: Environment): Promise<string | undefined> | string | undefined;
 }
 
+/** The stage of candidates that wait for a release. They are published in addition to what is in force. */
+export const releaseStage = "release";
+
 export interface Decision {
   /** What comes into force, in this order: `base` first. */
   publish: readonly Environment[];
   /** Environments that keep the snapshot that is in force. */
   unchanged: readonly string[];
+  /** What waits for a release. */
+  offer: readonly Environment[];
   refusals: readonly Refusal[];
 }
 
@@ -38,7 +43,9 @@ export function decide(
   composed: Composition,
   { published, refusals, max }: { published: readonly string[]; refusals: readonly Refusal[]; max: number },
 ): Decision {
-  const refused = new Set(refusals.map(({ environment }) => environment));
+  const waits = new Set<string>();
+  const refused = new Set<string>();
+  for (const { environment, stage } of refusals) (stage === releaseStage ? waits : refused).add(environment);
   const inForce = new Set(published);
   const stay = new Set(composed.unchanged.filter((name) => inForce.has(name)));
   for (const { name } of composed.environments) if (refused.has(name) && inForce.has(name)) stay.add(name);
@@ -48,9 +55,12 @@ export function decide(
   let room = max - [...stay].filter((name) => name !== "base").length;
   const fits = ordered.filter(({ name }) => name === "base" || room-- > 0);
   const omitted = ordered.filter((environment) => !fits.includes(environment));
+  const offer = fits.filter(({ name }) => waits.has(name));
+  for (const { name } of offer) if (inForce.has(name)) stay.add(name);
   return {
-    publish: fits,
+    publish: fits.filter(({ name }) => !waits.has(name)),
     unchanged: [...stay],
+    offer,
     refusals: [
       ...composed.unchanged.map((environment) => ({
         environment,

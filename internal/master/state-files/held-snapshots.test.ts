@@ -23,7 +23,10 @@ function publishing() {
       text === undefined
         ? []
         : [{ name, ...encodeOnce(new Map(), { name, origin, files: contentsOf({ text }) }) }];
-    catalog = nextCatalog(catalog, environments, [], await held.next(catalog)).next;
+    catalog = nextCatalog(catalog, {
+      ...{ publish: environments, unchanged: [], restore: new Map(), offer: [], waiting: [], now: 0 },
+      held: await held.next(catalog),
+    }).next;
     return environments[0]?.snapshot ?? "";
   };
   return {

@@ -24,7 +24,7 @@ export function createHeldSnapshots(named: NamedSnapshots, clock: Pick<Clock, "m
       const all = new Set(Array.from(allPublished(catalog), ([, { snapshot }]) => snapshot));
       const wanted = await named();
       const now = clock.monotonic();
-      for (const list of catalog.environments.values()) {
+      for (const list of [...catalog.environments.values(), ...catalog.candidates.values()]) {
         for (const { snapshot } of list) listedAt.set(snapshot, now);
       }
       for (const snapshot of all) if (!listedAt.has(snapshot)) listedAt.set(snapshot, now);

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { manualClock } from "../../../test/harness/clock.ts";
+import { type Catalog, emptyCatalog } from "../../tree/files/mod.ts";
 import type { CatalogView } from "../../tree/publication/mod.ts";
 import { readInForce } from "./in-force.ts";
 
@@ -21,6 +22,10 @@ function inForce(isPublished = true) {
       ],
       ["local", [published("e")]],
     ]),
+    candidates: new Map([
+      ["base", [{ ...published("a", "a"), since: 0 }]],
+      ["new", [{ ...published("a", "a"), since: 0 }]],
+    ]),
     held: new Map([["base", [published("9", "9")]]]),
   };
   const current = async () => (isPublished ? ({ catalog, statement: new Uint8Array() } as never) : undefined);
@@ -40,6 +45,9 @@ test.each<[environment: string, commit: string, isNewest: boolean]>([
   // What is only held for a request that waits is not published for others.
   ["base", "9999999", false],
   ["local", "3333333", false],
+  // What waits for a release is not what its environment has, also before there is anything.
+  ["base", "aaaaaaa", false],
+  ["new", "aaaaaaa", false],
   ["nowhere", "3333333", true],
 ])("the newest commit of %s: %s is %j", async (environment, commit, isNewest) => {
   expect(await inForce().isNewest(environment, commit)).toBe(isNewest);
@@ -51,9 +59,9 @@ test("before the first publication nobody can say which commit is the newest", a
 
 test("what runs files waits for the first publication, and not for ever", async () => {
   const clock = manualClock();
-  const empty = { environments: new Map(), held: new Map() };
-  const full = { environments: new Map([["base", [published("c", "3")]]]), held: new Map() };
-  const found = { catalog: empty };
+  const empty = emptyCatalog();
+  const full = { ...empty, environments: new Map([["base", [published("c", "3")]]]) };
+  const found: { catalog: Catalog } = { catalog: empty };
   const current = async () => ({ ...found, statement: new Uint8Array() }) as never;
   const files = readInForce(
     { current, reread: current, latest: undefined },

@@ -1,6 +1,7 @@
 import { type Clock, sleep } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { attempt, SvcError } from "../../base/errors.ts";
-import { type Catalog, contentOf, findSnapshot, type Published } from "../../tree/files/mod.ts";
+import { type Catalog, contentOf, emptyCatalog, findSnapshot, type Published } from "../../tree/files/mod.ts";
 import type { CatalogView } from "../../tree/publication/mod.ts";
 import type { Content } from "../../wire/content.ts";
 import { localCommit } from "../../wire/content-words.ts";
@@ -29,14 +30,14 @@ export interface FilesInForce {
   /** @throws SvcError `not_found` when peels cannot fetch these files any more, `unavailable` */
   assertPublished(content: Pick<Content, "environment" | "snapshot">): Promise<void>;
   /**
-   * Whether a commit, given by its first hexadecimal digits, has the files that its environment has now. Of an
-   * environment that does not exist, every commit does: none of them can be run.
+   * Whether a commit, given by its first hexadecimal digits, has the files that its environment has now; a candidate has
+   * other ones. Of an environment that does not exist, every commit does: none of them can be run.
    *
    * @throws SvcError `unavailable` before the first publication
    */
   isNewest(environment: string, commit: string): Promise<boolean>;
   /**
-   * What each environment has now, or one of them at a commit.
+   * What each environment has now, with what waits for a release; or one of them at a commit.
    *
    * @throws SvcError `not_found` for an unknown commit, `unavailable` before the first publication
    */
@@ -45,27 +46,41 @@ export interface FilesInForce {
 
 /** The files of an environment, and where they come from. */
 interface PublishedFiles {
-  content: Content;
-  /** The directory of the masters, then repositories, in the order in which they overlay each other. */
+  environment: string;
+  /** What is in force, or what the commit has; absent where nothing is in force yet. */
+  content?: Content;
+  /** The newest files that wait for a release, since a time in milliseconds since the Unix epoch. */
+  candidate?: { content: Content; since: number };
+  /** Of the newest files: the directory of the masters, then repositories, in the order in which they overlay each other. */
   sources: readonly { remote: string; ref?: string }[];
   /** The commit of earlier files that are still published, where one describes them. */
   commitOf(snapshot: string): string | undefined;
 }
 
-function describe(catalog: Catalog, environment: string, one: Published): PublishedFiles {
-  const { directory, commits } = one.origin;
+function describe(catalog: Catalog, environment: string, commit: string | undefined): PublishedFiles {
+  const [candidate] = catalog.candidates.get(environment) ?? [];
+  const isReleased = catalog.environments.has(environment);
+  const found =
+    commit === undefined && !isReleased ? undefined : findSnapshot(catalog, environment, { commit });
+  const newest = commit === undefined ? (candidate ?? found) : found;
   return {
-    content: contentOf(environment, one),
-    sources: [
-      ...(directory ? [{ remote: "states_dir" }] : []),
-      ...commits.map(({ remote, ref }) => ({ remote, ref })),
-    ],
+    environment,
+    sources: newest === undefined ? [] : sourcesOf(newest),
+    ...defined({
+      content: found && contentOf(environment, found),
+      candidate: candidate && { content: contentOf(environment, candidate), since: candidate.since },
+    }),
     commitOf(snapshot) {
-      const found = attempt(() => contentOf(environment, findSnapshot(catalog, environment, { snapshot })));
-      return found?.commit === localCommit ? undefined : found?.commit;
+      const one = attempt(() => contentOf(environment, findSnapshot(catalog, environment, { snapshot })));
+      return one?.commit === localCommit ? undefined : one?.commit;
     },
   };
 }
+
+const sourcesOf = ({ origin: { directory, commits } }: Published) => [
+  ...(directory ? [{ remote: "states_dir" }] : []),
+  ...commits.map(({ remote, ref }) => ({ remote, ref })),
+];
 
 /**
  * @param options.clock waits for the first publication: a master takes requests before it has read and checked all files
@@ -92,10 +107,9 @@ export function readInForce(
     },
     async list({ environment, commit }) {
       const published = await now();
-      const names = [...published.environments.keys()].filter(
-        (name) => environment === undefined || name === environment,
-      );
-      return names.map((name) => describe(published, name, findSnapshot(published, name, { commit })));
+      const names = new Set([...published.environments.keys(), ...published.candidates.keys()]);
+      const wanted = [...names].filter((name) => environment === undefined || name === environment);
+      return wanted.map((name) => describe(published, name, commit));
     },
     async resolve({ environment, commit, snapshot }) {
       const published = await firstPublished(catalog, clock);
@@ -106,7 +120,8 @@ export function readInForce(
     async isNewest(environment, commit) {
       const published = await now();
       const [newest] = published.environments.get(environment) ?? [];
-      if (newest === undefined) return true;
+      // Who may run the newest files alone may not run what waits for its first release.
+      if (newest === undefined) return !published.candidates.has(environment);
       const found = attempt(() => findSnapshot(published, environment, { commit }));
       return found !== undefined && found.snapshot === newest.snapshot;
     },
@@ -131,7 +146,8 @@ const isPublished = (catalog: Catalog, environment: string, snapshot: string): b
 async function firstPublished(catalog: Pick<CatalogView, "current">, clock: Clock): Promise<Catalog> {
   for (let left = firstAttempts; ; left--) {
     const current = await catalog.current();
-    if (current !== undefined && current.catalog.environments.size > 0) return current.catalog;
+    const { environments, candidates } = current?.catalog ?? emptyCatalog();
+    if (current !== undefined && environments.size + candidates.size > 0) return current.catalog;
     if (left === 0) return required<Catalog>(undefined);
     await sleep(clock, firstPauseMs);
   }

@@ -30,6 +30,7 @@ export async function publishStates(options: PublishOptions): Promise<void> {
     publication.sign();
     notice();
   });
+  const unrelease = options.releases?.onChange(notice);
   const publication = createPublication(options, notice);
 
   try {
@@ -54,6 +55,7 @@ export async function publishStates(options: PublishOptions): Promise<void> {
     unfollow();
     forgetSettings();
     forgetKeys();
+    unrelease?.();
     await publication.stop();
   }
 }

@@ -25,12 +25,13 @@ import {
 } from "../../tree/publication/mod.ts";
 import type { Keyring } from "../keys/mod.ts";
 import { comparePublished } from "./compare-published.ts";
+import { type CountChanges, countChanges } from "./count-changes.ts";
 import type { Stage } from "./decide.ts";
 import type { NamedSnapshots } from "./held-snapshots.ts";
 import { type FilesInForce, readInForce } from "./in-force.ts";
 import type { GitHooks } from "./publication.ts";
 import { publishStates } from "./publish-states.ts";
-import type { RefReleases } from "./released-refs.ts";
+import type { Releases } from "./releases.ts";
 import { createFilesStatus } from "./status.ts";
 
 /** Bytes of state files that a master keeps in memory for requests of peels. */
@@ -52,6 +53,7 @@ export interface MasterStateFiles extends FilesInForce {
   /** How many refs and environments are not published; `undefined` on a master that does not read them now. */
   refused(): number | undefined;
   compareFiles: CompareFiles;
+  countChanges: CountChanges;
   lease: Pick<Lease, "name" | "tenure">;
   stop(): Promise<void>;
 }
@@ -84,10 +86,12 @@ export interface MasterStateFilesOptions {
   onSettings(run: () => void): () => void;
   /** What state files pass before they come into force. */
   stage: Stage;
+  /** What operators released. It also lets refs move whose commits need signatures. */
+  releases: Releases;
+  /** `states.require_release` */
+  requiresRelease: boolean;
   /** What another master says of its check `states`, while it is not well. */
   statesOf(master: string): Promise<string | undefined>;
-  /** What lets refs move whose commits need signatures. */
-  refReleases: RefReleases;
   /** What requests need that have not ended, of all masters. */
   named: NamedSnapshots;
   /** Where copies of repositories are kept. */
@@ -138,7 +142,8 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
         onKeyChange: options.keyring.onChange,
         recall: catalog.recall,
         stages: [options.stage],
-        refReleases: needsSignatures ? options.refReleases : undefined,
+        refReleases: needsSignatures ? options.releases : undefined,
+        releases: options.requiresRelease ? options.releases : undefined,
         named: options.named,
         maxEnvironments: options.git.maxEnvironments,
         onRefusals: status.refuses,
@@ -154,9 +159,10 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
     jitter,
     log,
   });
+  const compareFiles = comparePublished(catalog, blobs);
   return {
     ...readInForce(catalog, options),
-    compareFiles: comparePublished(catalog, blobs),
+    ...{ compareFiles, countChanges: countChanges(compareFiles) },
     ...(startGit === undefined ? {} : { check: status.gitfs }),
     statesCheck: () => status.states(options.statesOf),
     refused: status.refused,

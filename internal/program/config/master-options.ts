@@ -126,6 +126,11 @@ export const masterOptions = {
       "strict",
       "how that check reads state files, whatever peels say of theirs: unknown state functions are problems only with strict",
     ),
+    "states.require_release": option(
+      bool,
+      false,
+      "let only state files come into force that an operator released with svc states release; the same on all masters",
+    ),
     settings_dir: option(
       requiredPath,
       inDataDir("settings"),

@@ -49,6 +49,7 @@ const samples: Record<string, readonly [string, string]> = {
   "enroll.on_clone": ["alert", "revoke"],
   "states.check": ["syntax", "compile"],
   "states.salt_compat": ["salt", "strict"],
+  "states.require_release": ["true", "false"],
   "settings.strict_facts": ["true", "false"],
   "enroll.evidence.x509_ca": ["/a", ""],
   "enroll.evidence.x509_names": ["peel", "any"],

@@ -16,15 +16,27 @@ export interface Published {
   origin: SnapshotOrigin;
 }
 
+/** A snapshot that waits for a release. */
+interface Candidate extends Published {
+  /** When masters found it, milliseconds since the Unix epoch. */
+  since: number;
+}
+
 /** The published snapshots of each environment. */
 export interface Catalog {
   /** The first of each list is the one in force; the others stay readable for runs of an earlier commit. */
   environments: ReadonlyMap<string, readonly Published[]>;
+  /** What waits for a release, the newest first. An environment may have these and nothing in force. */
+  candidates: ReadonlyMap<string, readonly Candidate[]>;
   /** Older ones that something unfinished still names, such as a request that waits for others. */
   held: ReadonlyMap<string, readonly Published[]>;
 }
 
-export const emptyCatalog = (): Catalog => ({ environments: new Map(), held: new Map() });
+export const emptyCatalog = (): Catalog => ({
+  environments: new Map(),
+  candidates: new Map(),
+  held: new Map(),
+});
 
 const digest = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
 const commit = v.pipe(v.string(), v.regex(/^[0-9a-f]{40,64}$/));
@@ -43,9 +55,10 @@ const publishedBefore = v.pipe(
     }),
   ),
 );
+// The commits alone are for peels of the version before.
+const row = [digest, v.array(commit), digest, v.boolean(), v.array(source)] as const;
 const published = v.pipe(
-  // The commits alone are for peels of the version before.
-  v.tuple([digest, v.array(commit), digest, v.boolean(), v.array(source)]),
+  v.tuple(row),
   v.transform(
     ([manifest, , snapshot, directory, commits]): Published => ({
       manifest,
@@ -54,34 +67,29 @@ const published = v.pipe(
     }),
   ),
 );
-type Lists = ReadonlyMap<string, readonly Published[]>;
-/** The snapshots of each environment, sorted by its name. */
-const lists = {
-  read: v.pipe(
-    v.record(v.string(), v.array(v.union([published, publishedBefore]))),
-    v.transform((found): Lists => new Map(Object.entries(found))),
+const candidate = v.pipe(
+  v.tuple([...row, v.pipe(v.number(), v.integer())]),
+  v.transform(
+    ([manifest, , snapshot, directory, commits, since]): Candidate => ({
+      manifest,
+      snapshot,
+      origin: { directory, commits },
+      since,
+    }),
   ),
-  write: (found: Lists) =>
-    Object.fromEntries(
-      [...found]
-        .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([name, list]) => [name, list.map(encodePublished)]),
-    ),
-};
-const stored = record(
-  "catalog",
-  { environments: lists, held: optional(lists) },
-  {
-    ...{ version: 1, isOpen: true },
-    malformed: () => new SvcError("storage", "the catalog of state files is malformed"),
-  },
 );
-
-/** Encodes a catalog; environments are sorted by name. */
-export function encodeCatalog({ environments, held }: Catalog): Uint8Array {
-  return stored.encode({ environments, ...(held.size === 0 ? {} : { held }) });
-}
-
+type Lists<One> = ReadonlyMap<string, readonly One[]>;
+/** The snapshots of each environment, sorted by its name. */
+const listsOf = <One>(one: v.GenericSchema<unknown, One>, encodeOne: (found: One) => unknown) => ({
+  read: v.pipe(
+    v.record(v.string(), v.array(one)),
+    v.transform((found): Lists<One> => new Map(Object.entries(found))),
+  ),
+  write: (found: Lists<One>) =>
+    Object.fromEntries(
+      [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, list]) => [name, list.map(encodeOne)]),
+    ),
+});
 const encodePublished = ({ manifest, snapshot, origin: { directory, commits } }: Published) => [
   manifest,
   commits.map(({ commit: id }) => id),
@@ -89,16 +97,35 @@ const encodePublished = ({ manifest, snapshot, origin: { directory, commits } }:
   directory,
   commits.map(({ remote, ref, commit: id }) => [remote, ref, id]),
 ];
+const lists = listsOf<Published>(v.union([published, publishedBefore]), encodePublished);
+const candidateLists = listsOf<Candidate>(candidate, (one) => [...encodePublished(one), one.since]);
+const stored = record(
+  "catalog",
+  { environments: lists, candidates: optional(candidateLists), held: optional(lists) },
+  {
+    ...{ version: 1, isOpen: true },
+    malformed: () => new SvcError("storage", "the catalog of state files is malformed"),
+  },
+);
+
+/** Encodes a catalog; environments are sorted by name. */
+export function encodeCatalog({ environments, candidates, held }: Catalog): Uint8Array {
+  return stored.encode({
+    environments,
+    ...(candidates.size === 0 ? {} : { candidates }),
+    ...(held.size === 0 ? {} : { held }),
+  });
+}
 
 /** @throws SvcError `storage` when the data is not a catalog */
 export function decodeCatalog(data: Uint8Array): Catalog {
-  const { environments, held = new Map() } = stored.decode(data);
-  return { environments, held };
+  const { environments, candidates = new Map(), held = new Map() } = stored.decode(data);
+  return { environments, candidates, held };
 }
 
 /** All snapshots of a catalog, with the environment of each. */
-export function* allPublished({ environments, held }: Catalog): Generator<[string, Published]> {
-  for (const lists of [environments, held]) {
+export function* allPublished({ environments, candidates, held }: Catalog): Generator<[string, Published]> {
+  for (const lists of [environments, candidates, held]) {
     for (const [name, list] of lists) for (const one of list) yield [name, one];
   }
 }
@@ -111,35 +138,42 @@ export interface WantedSnapshot {
 }
 
 /**
- * Finds a snapshot: the one in force, the newest one with a commit, or the one with exactly these files.
+ * Finds a snapshot: the one in force, the newest one with a commit, or the one with exactly these files. A commit or
+ * files may also be those of a candidate.
  *
  * @throws SvcError `not_found` naming the missing environment, commit or snapshot
  */
 export function findSnapshot(
-  catalog: Catalog,
+  { environments, candidates, held }: Catalog,
   environment: string,
   { commit: start, snapshot }: WantedSnapshot = {},
 ): Published {
-  const list = catalog.environments.get(environment) ?? [];
+  const list = environments.get(environment) ?? [];
+  const waiting = candidates.get(environment) ?? [];
   if (snapshot !== undefined) {
-    const all = [...list, ...(catalog.held.get(environment) ?? [])];
+    const all = [...list, ...waiting, ...(held.get(environment) ?? [])];
     const found = all.find((one) => one.snapshot === snapshot);
     if (found !== undefined) return found;
     throw new SvcError("not_found", `the state files ${snapshot.slice(0, 12)} are no longer published`);
   }
+  const known = [...list, ...waiting];
   const found =
     start === undefined
       ? list[0]
-      : list.find(({ origin }) => origin.commits.some(({ commit: known }) => known.startsWith(start)));
+      : known.find(({ origin }) => origin.commits.some(({ commit: id }) => id.startsWith(start)));
   if (found !== undefined) return found;
   const shown = JSON.stringify(environment.slice(0, 100));
-  if (list.length === 0)
+  if (known.length === 0)
     throw new SvcError(
       "not_found",
       `environment ${shown} does not exist: gitfs.base, gitfs.environments and gitfs.tags of the masters name those that do`,
     );
+  if (start === undefined) throw new SvcError("not_found", nothingReleased(environment));
   throw new SvcError(
     "not_found",
-    `no commit ${start} among the last ${list.length} snapshots of the environment ${shown}`,
+    `no commit ${start} among the last ${known.length} snapshots of the environment ${shown}`,
   );
 }
+
+const nothingReleased = (environment: string): string =>
+  environment === "base" ? "no state files are released" : `no state files of ${environment} are released`;

@@ -25,16 +25,17 @@ const graceMs = 10 * 60_000;
 beforeAll(async () => {
   bus = await startBus();
   master = await connectTo(bus, "master");
+  await provision(master, { replicas: 1, onlyRaise: true }, log);
+  store = openBlobStore(master, "states");
 });
 afterAll(async () => {
   await master?.nats.close();
   await bus?.[Symbol.asyncDispose]();
 });
 beforeEach(async () => {
+  // A stream that replaces one with its name may still answer as that one did.
   const manager = await master.nats.jetstreamManager({ checkAPI: false });
-  await manager.streams.delete("OBJ_states").catch(() => {});
-  await provision(master, { replicas: 1, onlyRaise: true }, log);
-  store = openBlobStore(master, "states");
+  await manager.streams.purge("OBJ_states");
   clock = manualClock();
   log.records.length = 0;
 });

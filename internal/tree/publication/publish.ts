@@ -25,6 +25,16 @@ export interface Publication {
   bytes: number;
 }
 
+/** What waits for a release. Without it nothing does, and what waited before is removed. */
+interface Waiting {
+  /** The newest files of environments that wait from now on. */
+  offer?: readonly Environment[];
+  /** Environments whose candidates stay as they are. */
+  waiting?: readonly string[];
+  /** Snapshots that are stored and come into force in place of the newest files, by environment. */
+  restore?: ReadonlyMap<string, string>;
+}
+
 /** A fenced writer of the head: it may publish until a master with a larger token takes over. */
 export interface Publisher {
   /** What is published now. */
@@ -43,6 +53,7 @@ export interface Publisher {
     environments: readonly Environment[],
     unchanged?: readonly string[],
     held?: ReadonlySet<string>,
+    waiting?: Waiting,
   ): Promise<Publication>;
   /**
    * Removes blobs that have been unreferenced for the grace period. @returns how many blobs. @throws as
@@ -110,21 +121,22 @@ export async function takeOverHead(deps: PublisherDeps, token: number): Promise<
       return manifest === undefined ? undefined : roots.get(manifest)?.origin;
     },
 
-    async publish(environments, unchanged = [], held = new Set()) {
+    async publish(environments, unchanged = [], held = new Set(), more = {}) {
       const { catalog } = published;
-      const manifests = environments.map((environment) => ({
-        name: environment.name,
-        files: environment.files,
-        ...encodeOnce(encoded, environment),
-      }));
+      const { offer = [], waiting = [], restore = new Map() } = more;
+      const encode = (one: Environment) => ({ ...one, ...encodeOnce(encoded, one) });
+      const [brought, offered] = [environments.map(encode), offer.map(encode)];
+      const manifests = [...brought, ...offered];
       const sent = await uploadSnapshots(store, present, manifests);
-      const { next, changed, gone, isHeldDifferently } = nextCatalog(catalog, manifests, unchanged, held);
+      const { next, changed, gone, isOtherwiseDifferent } = nextCatalog(catalog, {
+        ...{ publish: brought, unchanged, restore, offer: offered, waiting, held, now: clock.now() },
+      });
       for (const { manifest } of manifests) {
         roots.set(manifest.digest, manifest.root);
         for (const [digest, files] of manifest.pages) pages.set(digest, files.flatMap(blobsOf));
       }
       for (const name of gone) encoded.delete(name);
-      if (changed.length + gone.length > 0 || isHeldDifferently) await advance(next);
+      if (changed.length + gone.length > 0 || isOtherwiseDifferent) await advance(next);
       if (changed.length + gone.length > 0) {
         log.info("state files published", { environments: changed, gone, ...sent });
       }

@@ -60,10 +60,10 @@ export async function readPublished({ store, log }: ReadDeps, catalog: Catalog):
     });
     roots.set(manifest, root);
   };
-  const readableOf = async (lists: Catalog["held"]) => {
-    const readable = new Map<string, readonly Published[]>();
+  const readableOf = async <One extends Published>(lists: ReadonlyMap<string, readonly One[]>) => {
+    const readable = new Map<string, readonly One[]>();
     for (const [name, list] of lists) {
-      const good: Published[] = [];
+      const good: One[] = [];
       for (const item of list) {
         try {
           await readSnapshot(item.manifest);
@@ -80,8 +80,10 @@ export async function readPublished({ store, log }: ReadDeps, catalog: Catalog):
     }
     return readable;
   };
-  const [environments, held] = [await readableOf(catalog.environments), await readableOf(catalog.held)];
-  return { catalog: { environments, held }, roots, pages };
+  const environments = await readableOf(catalog.environments);
+  const candidates = await readableOf(catalog.candidates);
+  const held = await readableOf(catalog.held);
+  return { catalog: { environments, candidates, held }, roots, pages };
 }
 
 /** Digests of everything that the snapshots of a catalog consist of. */

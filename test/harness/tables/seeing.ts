@@ -62,6 +62,10 @@ export const seeingTables: Samples = {
           },
           next_version: max,
           content: { environment: name, commit, snapshot: Buffer.alloc(32, 2) },
+          candidate: {
+            content: { environment: name, commit, snapshot: Buffer.alloc(32, 3) },
+            ...{ since: at, changes: { added: max, changed: max, removed: max } },
+          },
         },
       ],
       style,

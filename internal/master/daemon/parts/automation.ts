@@ -20,6 +20,7 @@ import type { Gated } from "./gate.ts";
 import type { Jobs } from "./jobs.ts";
 import type { Knowledge } from "./knowledge.ts";
 import type { Members } from "./members.ts";
+import type { Operators } from "./operators.ts";
 import type { PeelDoor } from "./peel-door.ts";
 import type { Requests } from "./requests.ts";
 import type { Opened } from "./storage.ts";
@@ -30,6 +31,7 @@ interface AutomationNeed {
   opened: Opened;
   audit: Audited;
   requests: Requests;
+  operators: Operators;
   decisions: Decisions;
   members: Members;
   peelDoor: PeelDoor;
@@ -37,6 +39,8 @@ interface AutomationNeed {
   gate: Gated;
   jobs: Jobs;
 }
+
+type StateFilesOptions = Parameters<typeof startStateFiles>[0];
 
 /** What masters do by themselves: rollouts, published files and binaries, and reactions to events. */
 export const automation = {
@@ -121,21 +125,37 @@ function guardOptions(
   };
 }
 
+/** What operators released. A change of their records may change what counts. */
+function countingReleases({ decisions, operators }: AutomationNeed): StateFilesOptions["releases"] {
+  const { releases } = decisions.releases;
+  return {
+    async caughtUp() {
+      await operators.registry.caughtUp();
+      await releases.caughtUp();
+    },
+    newest: (environment) => releases.newest(environment)?.release,
+    onChange(run) {
+      const forget = [releases.onChange(run), operators.registry.onChange(run)];
+      return () => {
+        for (const one of forget) one();
+      };
+    },
+  };
+}
+
 function stateFilesOptions(
-  { base, connection, decisions, members, peelDoor, knowledge }: AutomationNeed,
-  binaries: Parameters<typeof startStateFiles>[0]["binaries"],
-): Omit<Parameters<typeof startStateFiles>[0], "stage" | "named"> {
+  need: AutomationNeed,
+  binaries: StateFilesOptions["binaries"],
+): Omit<StateFilesOptions, "stage" | "named"> {
+  const { base, connection, decisions, members, peelDoor, knowledge } = need;
   const { config, env, keyring, name, clock, jitter, log, signal } = base;
   const { budgets, lines } = peelDoor;
-  const { releases } = decisions.releases;
   return {
     ...{ bus: connection.bus, peelDoor: peelDoor.requests, leases: decisions.storage.leases, keyring },
     ...{ members: members.directory.members, binaries, budgets, lines },
     statesDir: config.states_dir,
-    refReleases: {
-      newest: (environment) => releases.newest(environment)?.release,
-      onChange: releases.onChange,
-    },
+    releases: countingReleases(need),
+    requiresRelease: config["states.require_release"],
     onSettings: knowledge.settings.onFiles,
     git: {
       remotes: config["gitfs.remotes"].map((remote) => ({

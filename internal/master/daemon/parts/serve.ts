@@ -45,6 +45,7 @@ export async function serve(running: Parts<MasterView>, foundation: Foundation) 
     opened,
     knowledge,
     requests,
+    operators,
     audit,
     gate,
     jobs,

@@ -1,0 +1,16 @@
+import { expect, test } from "bun:test";
+import { notesOn } from "./notes.ts";
+import { readRoles } from "./read-roles.ts";
+
+const rule = (functions: string, more = "") =>
+  `roles:\n  web:\n    jobs:\n      - functions: ['${functions}']\n        targets: 'web-*'\n${more}`;
+const notes = (text: string) => notesOn(readRoles(text, "/etc/svc/roles.yaml").book);
+
+test("a rule that may run what nobody released is named, and so is nothing else", () => {
+  const any = "        commits: any\n";
+  expect(notes(rule("state.*", any))).toEqual([
+    'role web, roles.yaml:4: with "commits: any" it can also run state files that wait for a release (states.require_release), on peels without require_operator: on',
+  ]);
+  expect(notes(rule("state.*"))).toEqual([]);
+  expect(notes(rule("test.ping", any))).toEqual([]);
+});
