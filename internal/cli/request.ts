@@ -5,7 +5,7 @@ import { encode, type Plain } from "../base/msgpack.ts";
 import { newRequestId } from "../base/request-id.ts";
 import { WaitingRequest } from "../base/waiting.ts";
 import { type Bus, requestAsOperator } from "../bus/connection/mod.ts";
-import { type BusBinding, readReply } from "../doors/bus/mod.ts";
+import { type BusBinding, readReplies, readReply } from "../doors/bus/mod.ts";
 import type { FieldsSchema, InputSchema } from "../fleet/operation/mod.ts";
 import { withHint } from "./hints.ts";
 import { operatorName } from "./operator.ts";
@@ -49,6 +49,12 @@ export class NoMaster extends SvcError {
   }
 }
 
+/** What sending needs of a binding. */
+type SentBinding = Pick<BusBinding<never, never, never, never>, "hints"> & {
+  operation: { name: string };
+  bus: Omit<BusBinding<never, never, never, never>["bus"], "reply">;
+};
+
 /** How a request differs from most. */
 interface RequestOptions {
   /** For what a master needs longer for. */
@@ -80,12 +86,47 @@ export async function request<
   bus: Bus,
   binding: BusBinding<Deps, Input, Output, Key>,
   input: v.InferInput<Input>,
-  { timeoutMs = usualTimeoutMs, isHasty = false, as, master = "" }: RequestOptions = {},
+  options: RequestOptions = {},
 ): Promise<Pick<v.InferOutput<Output>, Key>> {
-  const { operation, bus: lines, hints } = binding;
+  return send(bus, binding, input as Record<string, Plain>, options, (reply) => readReply(binding, reply));
+}
+
+const severalTimeoutMs = 30_000;
+
+/**
+ * The same for a decision on several ids, up to 500.
+ *
+ * @param input the other fields of the operation
+ * @returns in the order of the ids: what a master answered about each; calling it throws why it did not decide
+ */
+export function requestSeveral<
+  Deps,
+  Input extends InputSchema,
+  Output extends FieldsSchema,
+  Key extends keyof v.InferOutput<Output>,
+>(
+  bus: Bus,
+  binding: BusBinding<Deps, Input, Output, Key>,
+  ids: readonly string[],
+  input: Omit<v.InferInput<Input>, "id">,
+  options: RequestOptions = {},
+): Promise<(() => Partial<Pick<v.InferOutput<Output>, Key>>)[]> {
+  const fields = { ...(input as Record<string, Plain>), ids: [...ids] };
+  const withTime = { timeoutMs: severalTimeoutMs, ...options };
+  return send(bus, binding, fields, withTime, (reply) => readReplies(binding, ids, reply));
+}
+
+/** @param read what the reply says. @throws as `request` */
+async function send<Answer>(
+  bus: Bus,
+  { operation, bus: lines, hints }: SentBinding,
+  input: Record<string, Plain>,
+  { timeoutMs = usualTimeoutMs, isHasty = false, as, master = "" }: RequestOptions,
+  read: (reply: Uint8Array) => Answer,
+): Promise<Answer> {
   const { bulk, token } = lines;
   const requestId = newRequestId();
-  const { [token ?? ""]: inSubject, ...fields } = input as Record<string, Plain>;
+  const { [token ?? ""]: inSubject, ...fields } = input;
   const subject = lines.subject.replace("*", String(inSubject)).replace("{master}", master);
   // The system looks up the caller, which takes too long for each of hundreds.
   const operator = bulk === true ? undefined : (as ?? requesterName(bus));
@@ -108,7 +149,7 @@ export async function request<
       }
       if (reply === undefined) throw new NoMaster(operation.name, bus);
       try {
-        const answer = readReply(binding, reply);
+        const answer = read(reply);
         span?.end();
         return answer;
       } catch (thrown) {

@@ -57,7 +57,7 @@ export interface Decision {
   /** What must be looked at one by one, and is not selected. */
   leavesOut: ReadonlySet<LeftOut>;
   /** @param isNamed it was named by its id, not selected */
-  decide(id: string, isNamed: boolean): Promise<Decided>;
+  decide(id: string, isNamed: boolean): Promise<Decided | undefined>;
 }
 
 export interface DecisionWords extends SelectionWords {
@@ -92,7 +92,7 @@ export async function decide(words: DecisionWords, bus: Bus, cli: Cli, decision:
     );
   }
   if (others.length > 0) return decideOnNamed(named, cli, decision);
-  const enrollment = await decision.decide(only, true);
+  const enrollment = await decideOne(only, true, decision);
   return cli.print(enrollment, () => doneLine(decision, enrollment));
 }
 
@@ -104,13 +104,22 @@ async function fullIds(ids: readonly string[], bus: Bus, cli: Cli, isDirect: boo
   return [...found];
 }
 
+/** The answer to many decisions may have no room for each enrollment. */
+async function decideOne(
+  id: string,
+  isNamed: boolean,
+  { decide }: Pick<Decision, "decide">,
+): Promise<Decided> {
+  return (await decide(id, isNamed)) ?? { id, peel_id: "" };
+}
+
 const doneLine = ({ done }: Decision, { id, peel_id }: Decided) =>
-  `${done} ${id} (${displayPeelId(peel_id)})`;
+  `${done} ${id}${peel_id === "" ? "" : ` (${displayPeelId(peel_id)})`}`;
 
 /** Decides on several ids, and prints what became of each. */
 async function decideOnNamed(ids: readonly string[], cli: Cli, decision: Decision): Promise<void> {
   const { outcomes, stopped } = await untilInterrupted(cli, (signal) =>
-    decideAll(ids, (id) => decision.decide(id, true), { signal }),
+    decideAll(ids, (id) => decideOne(id, true, decision), { signal }),
   );
   const results: unknown[] = [];
   const lines: string[] = [];
@@ -231,7 +240,7 @@ async function run(
   items: readonly Item[],
   isNamed: ReadonlySet<string>,
   cli: Cli,
-  { decide }: Decision,
+  decision: Decision,
   isDirect: boolean,
 ): Promise<Decisions<Decided>> {
   const counts = { ok: 0, failed: 0, pending: items.length };
@@ -244,7 +253,7 @@ async function run(
       progress?.update(counts);
       return decideAll(
         items.map(({ id }) => id),
-        (id) => decide(id, isNamed.has(id)),
+        (id) => decideOne(id, isNamed.has(id), decision),
         {
           signal,
           onOutcome({ kind }) {

@@ -5,7 +5,8 @@ import type { DirectSigner } from "../../fleet/enrollment/store/mod.ts";
 import type { FieldsSchema, InputSchema } from "../../fleet/operation/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
 import { runDirectly } from "../direct.ts";
-import { request, requesterName } from "../request.ts";
+import { gatherDecisions } from "../gather.ts";
+import { requesterName } from "../request.ts";
 import { directSigner } from "./connect.ts";
 
 /**
@@ -23,10 +24,11 @@ export async function doorOf<
   cli: Cli,
   binding: BusBinding<Deps, Input, Output, Key>,
   openStorage?: (signer: DirectSigner | undefined) => Promise<Deps>,
-): Promise<(input: v.InferInput<Input>) => Promise<Pick<v.InferOutput<Output>, Key>>> {
+): Promise<
+  (input: v.InferInput<Input> & { id: string }) => Promise<Partial<Pick<v.InferOutput<Output>, Key>>>
+> {
   if (openStorage === undefined) {
-    const name = requesterName(bus);
-    return (input) => request(bus, binding, input, { as: name });
+    return gatherDecisions(bus, binding, requesterName(bus));
   }
   const signer = await directSigner(bus, cli);
   const deps = await openStorage(signer);

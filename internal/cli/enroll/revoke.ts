@@ -62,7 +62,8 @@ export const revokeCommand = command({
           throw new SvcError("usage", "--wait is only for one enrollment, named by its id");
         }
         const whole = await fullId("enr", id, bus, cli);
-        return printClosed(await revokeOne({ id: whole, reason }), cli);
+        const { enrollment = { id: whole, peel_id: "" }, ...rest } = await revokeOne({ id: whole, reason });
+        return printClosed({ enrollment, ...rest }, cli);
       }
       await decide(args, bus, cli, {
         ...{ verb: "revoke", done: "revoked" },

@@ -3,6 +3,7 @@ import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { describeError, meaningOf, SvcError, toSvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import { encode, type Plain } from "../../base/msgpack.ts";
 import { newRequestId, requestIdOf } from "../../base/request-id.ts";
 import { type Span, type Tracer, untraced } from "../../base/trace.ts";
 import { WaitingRequest } from "../../base/waiting.ts";
@@ -29,6 +30,7 @@ import {
   signedOrNot,
 } from "../../fleet/requests/mod.ts";
 import { answerBytes } from "./answer-bytes.ts";
+import { decideSeveral, severalIds } from "./several.ts";
 import type { Streams } from "./streams.ts";
 
 /** An operation with its lines of the bus. Masters serve it, and `svc` uses it for its requests. */
@@ -88,22 +90,9 @@ function serve<
   Input extends InputSchema,
   Output extends FieldsSchema,
   Key extends keyof v.InferOutput<Output>,
->(
-  {
-    bus,
-    master,
-    clock,
-    log: ofMaster,
-    gate,
-    requests,
-    starters,
-    tracer = untraced,
-    streams,
-    budgets,
-  }: BusDoor,
-  binding: BusBinding<Deps, Input, Output, Key>,
-  deps: Deps,
-): { stop(): void } {
+>(door: BusDoor, binding: BusBinding<Deps, Input, Output, Key>, deps: Deps): { stop(): void } {
+  const { bus, master, clock, log: ofMaster, gate, requests, starters } = door;
+  const { tracer = untraced, streams, budgets } = door;
   const { operation, bus: lines } = binding;
   const { queue = adminQueue, bulk } = lines;
   const pattern = lines.subject.replace("{master}", master);
@@ -127,15 +116,20 @@ function serve<
       });
       const caller = signer ?? callerOf(operator, bulk === true);
       if (isFeed(operation)) endStream = budgets.beginStream(sender);
-      const raw = { fields: pageOf(lines, fields), given: tokenOf(lines, subject) };
-      const answer = await invoke(operation, deps, raw, {
-        caller,
-        requestId,
-        log,
-        clock,
-        answerBytes: answerBytes(bus),
-        ...defined({ gate, span }),
-      });
+      const call = { requestId, log, clock, answerBytes: answerBytes(bus), ...defined({ gate, span }) };
+      const run = (fields: Record<string, unknown>, caller: Caller) => {
+        const raw = { fields: pageOf(lines, fields), given: tokenOf(lines, subject) };
+        return invoke(operation, deps, raw, { ...call, caller });
+      };
+      const ids = severalIds(operation, lines, fields);
+      if (ids !== undefined) {
+        const one = async (...given: Parameters<typeof run>) => replyOf(lines, Object(await run(...given)));
+        const answer = await decideSeveral(ids, fields, caller, one, call.answerBytes);
+        span.end();
+        log.info("bus request complete", { subject, ids: ids.length });
+        return answer;
+      }
+      const answer = await run(fields, caller);
       span.end();
       if (bulk !== true) log.info("bus request complete", { subject });
       if (isFeed(operation)) {
@@ -202,6 +196,35 @@ function replyOf(
 ): Record<string, unknown> {
   if (reply === undefined) return answer;
   return Object.fromEntries(Object.entries(answer).filter(([name]) => reply.includes(name)));
+}
+
+const severalReply = v.object({ results: v.array(v.looseObject({ id: v.string(), ok: v.boolean() })) });
+
+/**
+ * Reads the reply to a decision on several ids.
+ *
+ * @returns in the order of the ids: what a master answered about each, or why it did not decide
+ * @throws SvcError the error in the reply; `internal` for one that does not answer about each id
+ */
+export function readReplies<
+  Deps,
+  Input extends InputSchema,
+  Output extends FieldsSchema,
+  Key extends keyof v.InferOutput<Output>,
+>(
+  binding: Pick<BusBinding<Deps, Input, Output, Key>, "operation" | "bus">,
+  ids: readonly string[],
+  bytes: Uint8Array,
+): (() => Partial<Pick<v.InferOutput<Output>, Key>>)[] {
+  const { results } = openReply(severalReply, bytes);
+  if (results.length !== ids.length || results.some(({ id }, at) => id !== ids[at])) {
+    throw new SvcError("internal", "the master sent a malformed reply");
+  }
+  return results.map(({ id: _, ...result }) => () => {
+    // It was decided, and the answer had no room for more.
+    if (result.ok && Object.keys(result).length === 1) return {};
+    return readReply(binding, encode(result as Plain));
+  });
 }
 
 /**
