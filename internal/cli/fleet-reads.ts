@@ -6,6 +6,7 @@ import { jobOperations } from "../fleet/jobs/mod.ts";
 import type { JobSummary } from "../fleet/jobs/records/mod.ts";
 import { masterOperations } from "../fleet/masters/mod.ts";
 import { peelOperations } from "../fleet/peels/mod.ts";
+import { releaseOperations } from "../fleet/releases/mod.ts";
 import { type RolloutSummary, rolloutOperations } from "../fleet/rollout/mod.ts";
 import { allPages } from "./all-pages.ts";
 import { type AnswerTo, request } from "./request.ts";
@@ -19,6 +20,9 @@ export type StorageProbe = AnswerTo<typeof masterOperations.probeStorage>;
 export type PeelSurvey = AnswerTo<typeof peelOperations.surveyPeels>;
 export type Stray = AnswerTo<typeof enrollmentOperations.listStrays>["strays"][number];
 export type ForeignConsumer = AnswerTo<typeof clusterOperations.lintBus>["foreign"][number];
+type Environment = AnswerTo<typeof releaseOperations.listReleases>["environments"][number];
+/** State files that wait for a release. */
+export type Candidate = { environment: string } & NonNullable<Environment["candidate"]>;
 export type Heartbeat = AnswerTo<typeof peelOperations.showHeartbeat>["heartbeat"];
 
 /** What svc status and svc doctor read: from the masters, or from what is stored. */
@@ -39,6 +43,8 @@ export interface FleetReads {
   heartbeat(peel: string): Promise<Heartbeat>;
   /** @throws SvcError `not_found` for a peel that has none, or is not a member */
   facts(peel: string): Promise<AnswerTo<typeof peelOperations.getFacts>>;
+  /** State files that wait for a release; absent where no master is contacted. */
+  candidates?(): Promise<Candidate[]>;
   /** Consumers on the bus that no master made; absent where no master is contacted. */
   foreignConsumers?(): Promise<ForeignConsumer[]>;
   lastJob(peel: string): Promise<Pick<JobSummary, "jid" | "function" | "status"> | undefined>;
@@ -77,6 +83,12 @@ export function readFleet(bus: Bus): FleetReads {
     enrollment: (which) => request(bus, enrollmentOperations.showEnrollment, which, at),
     heartbeat: async (peel) => (await request(bus, peelOperations.showHeartbeat, { id: peel }, at)).heartbeat,
     facts: (id) => request(bus, peelOperations.getFacts, { id }, at),
+    async candidates() {
+      const { environments } = await request(bus, releaseOperations.listReleases, {}, at);
+      return environments.flatMap(({ environment, candidate }) =>
+        candidate === undefined ? [] : [{ environment, ...candidate }],
+      );
+    },
     foreignConsumers: async () => (await request(bus, clusterOperations.lintBus, {}, at)).foreign,
     lastJob: async (target) => (await request(bus, jobOperations.listJobs, { target, limit: 1 }, at)).jobs[0],
   };

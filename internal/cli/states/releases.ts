@@ -51,7 +51,7 @@ function rowOf({ environment, newest, content, candidate }: Environments[number]
 }
 
 /** What waits for a release, and what differs from the files in force. */
-function candidateText({ content, changes }: NonNullable<Environments[number]["candidate"]>): string {
+export function candidateText({ content, changes }: NonNullable<Environments[number]["candidate"]>): string {
   const { commit, snapshot } = content;
   const files = `${shortSnapshot(hexOf(snapshot))}${commit === localCommit ? "" : `, commit ${shortSnapshot(commit)}`}`;
   if (changes === undefined) return files;

@@ -6,7 +6,7 @@ import type { EnrollmentSummary } from "../../fleet/enrollment/record/mod.ts";
 import { hasFailed } from "../../fleet/masters/mod.ts";
 import type { RolloutSummary } from "../../fleet/rollout/mod.ts";
 import { soonMs } from "../../program/diagnosis/mod.ts";
-import type { FleetReads, ForeignConsumer, Masters, PeelSurvey, Stray } from "../fleet-reads.ts";
+import type { Candidate, FleetReads, ForeignConsumer, Masters, PeelSurvey, Stray } from "../fleet-reads.ts";
 import { NoMaster } from "../request.ts";
 
 /** The state of a fleet. */
@@ -22,6 +22,8 @@ export interface FleetStatus {
   /** Users of the bus that are refused because no valid record has their key. */
   strays: Omit<Stray, "creds_expires_at">[];
   jobs: Awaited<ReturnType<FleetReads["jobs"]>>;
+  /** State files that wait for a release. */
+  candidates: Candidate[];
   /** Unfinished rollouts, oldest first. */
   rollouts: RolloutSummary[];
   /** With what each says of itself. */
@@ -72,16 +74,19 @@ export async function readStatus(
       notes.push(`cannot show ${what}: ${reason}`);
       return otherwise;
     });
-  const [foreign = [], masters, survey, pending, strays, jobs, rollouts] = await Promise.all([
-    // An operator who may not see it sees the rest.
-    reads.foreignConsumers && abortable(reads.foreignConsumers(), late).catch(() => undefined),
-    part("masters", reads.masters(), unknown),
-    part("peels", reads.survey(), nothing),
-    part("pending enrollments", reads.pending(), []),
-    part("strays", reads.strays(), []),
-    part("jobs", reads.jobs(), []),
-    part("rollouts", reads.rollouts(), []),
-  ]);
+  const [foreign = [], candidates = [], masters, survey, pending, strays, jobs, rollouts] = await Promise.all(
+    [
+      // An operator who may not see it sees the rest.
+      reads.foreignConsumers && abortable(reads.foreignConsumers(), late).catch(() => undefined),
+      reads.candidates && abortable(reads.candidates(), late).catch(() => undefined),
+      part("masters", reads.masters(), unknown),
+      part("peels", reads.survey(), nothing),
+      part("pending enrollments", reads.pending(), []),
+      part("strays", reads.strays(), []),
+      part("jobs", reads.jobs(), []),
+      part("rollouts", reads.rollouts(), []),
+    ],
+  );
   notes.push(...notesOnMasters(masters), ...foreign.slice(0, maxForeign).map(noteOnForeign));
   if (masters !== unknown && masters.masters.length === 0) {
     const problem = await part(
@@ -98,7 +103,7 @@ export async function readStatus(
   }
   const { suspended, clones, credentials, ending, ...peels } = survey;
   const status: FleetStatus = {
-    ...{ peels, pending, suspended, clones, credentials, strays, jobs, rollouts },
+    ...{ peels, pending, suspended, clones, credentials, strays, jobs, candidates, rollouts },
     masters: masters.masters.map(({ since, answers: _, leases: __, rollouts: ___, keys: ____, ...one }) => ({
       ...one,
       started_at: since,

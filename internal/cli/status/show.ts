@@ -17,6 +17,7 @@ import { filesCells, withFiles } from "../files-column.ts";
 import { readFleet } from "../fleet-reads.ts";
 import { inTime } from "../in-time.ts";
 import { operatorBus, operatorSpan } from "../operator.ts";
+import { candidateText } from "../states/releases.ts";
 import { type FleetStatus, readStatus } from "./read.ts";
 
 /** Maximum number of listed items per kind. `--output json` lists all. */
@@ -88,6 +89,7 @@ function totalsOf(status: FleetStatus): Parameters<typeof formatFields>[0] {
 /** The tables with their rows, of which some may have none. */
 function tablesOf(status: FleetStatus): [Columns, string[][]][] {
   const { peels, pending, suspended, clones, strays, jobs, rollouts, masters, leases, ending } = status;
+  const { candidates } = status;
   return [
     [
       { MASTER: "text", VERSION: "text", SINCE: "ago", READY: "state" },
@@ -137,6 +139,10 @@ function tablesOf(status: FleetStatus): [Columns, string[][]][] {
         ...[`${one.wave}/${one.waves}`, `${one.failures}`],
         ...filesCells(one, rollouts),
       ]),
+    ],
+    [
+      { "WAITS FOR A RELEASE": "name", SINCE: "ago", FILES: "prose" },
+      candidates.map((one) => [one.environment, one.since, candidateText(one)]),
     ],
     [{ SILENT: "text" }, peels.silent.map((peel) => [displayPeelId(peel)])],
     [

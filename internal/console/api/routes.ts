@@ -20,6 +20,8 @@ import { peelDoors } from "../../fleet/peels/doors.ts";
 import type { peelOperations } from "../../fleet/peels/mod.ts";
 import { reactorDoors } from "../../fleet/reactor/doors.ts";
 import type { reactorOperations } from "../../fleet/reactor/mod.ts";
+import { releaseDoors } from "../../fleet/releases/doors.ts";
+import type { releaseOperations } from "../../fleet/releases/mod.ts";
 import { roleDoors } from "../../fleet/roles/doors.ts";
 import type { roleOperations } from "../../fleet/roles/mod.ts";
 import { rolloutDoors } from "../../fleet/rollout/doors.ts";
@@ -45,6 +47,7 @@ export const routes = {
   ...routesOf<typeof operatorOperations>(operatorDoors),
   ...routesOf<typeof peelOperations>(peelDoors),
   ...routesOf<typeof reactorOperations>(reactorDoors),
+  ...routesOf<typeof releaseOperations>(releaseDoors),
   ...routesOf<typeof roleOperations>(roleDoors),
   ...routesOf<typeof rolloutOperations>(rolloutDoors),
   ...routesOf<typeof settingOperations>(settingDoors),

@@ -77,6 +77,12 @@ export const hostTables: Samples = {
         credentials: { ended: many, within_7_days: 0, within_30_days: 0 },
         strays: [{ ...namesOf(name), bus_public_key: key, refused_at: at }],
         jobs: [{ ...summary, jid: job, deadline: end }],
+        candidates: [
+          {
+            ...{ environment: name, since: at, changes: { added: many, changed: many, removed: many } },
+            content: { environment: name, commit: "4f1c2aa90b1d".repeat(3), snapshot: Buffer.alloc(32, 1) },
+          },
+        ],
         rollouts: [
           {
             ...{ ...summary, id: rol, status: "paused", wave: 100, waves: 100 },

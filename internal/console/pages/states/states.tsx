@@ -7,6 +7,7 @@ import { Problem } from "../../kit/problem.tsx";
 import type { Place } from "../../kit/router.ts";
 import { Counts } from "../../kit/shares.tsx";
 import { TargetSearch } from "../../targets/mod.ts";
+import { Candidates } from "./candidates.tsx";
 import { Drift, statusOf } from "./drift.tsx";
 import { FailureTable } from "./failure-table.tsx";
 import { GroupTable } from "./group-table.tsx";
@@ -44,6 +45,7 @@ function States({ app, place }: { app: App; place: Place }) {
         />
       </div>
       <Problem problem={problem} />
+      <Candidates app={app} />
       {value !== undefined && !isUsed && <NoPeels target={target} />}
       {isUsed && value.groups.every(({ commit }) => commit === undefined) && <NeverRan target={target} />}
       {isUsed && (
