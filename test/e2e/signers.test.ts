@@ -82,7 +82,9 @@ async function gitfs(): Promise<{ status: string; message: string }> {
 
 /** The commit of an environment that is in force. */
 async function inForce(environment = "base"): Promise<string | undefined> {
-  const { stdout } = await carl.svc("states", "releases", "--output", "json");
+  const { code, stdout } = await carl.svc("states", "releases", "--output", "json");
+  // Before the first publication.
+  if (code !== 0) return undefined;
   const environments = JSON.parse(stdout) as { environment: string; content?: { commit: string } }[];
   return environments.find((one) => one.environment === environment)?.content?.commit;
 }

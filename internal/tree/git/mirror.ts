@@ -125,10 +125,6 @@ async function syncRefs(local: Local, listed: readonly Ref[], options: SyncOptio
   const round = startRound();
   const all = chooseRefs(listed, remote, round.warnings);
   const chosen = all.slice(0, local.maxEnvironments + Number(all[0]?.environment === "base"));
-  for (const { name, environment } of all.slice(chosen.length)) {
-    const reason = `left out: there are more than ${local.maxEnvironments} environments (gitfs.max_environments)`;
-    round.problems.push({ ref: name, environment, reason, isKept: false });
-  }
   noteFirstSight(local, chosen);
   const standingOf = ({ environment, name }: ChosenRef) => ({
     inForce: inForce(environment, name),
@@ -157,6 +153,11 @@ async function syncRefs(local: Local, listed: readonly Ref[], options: SyncOptio
     if (ref.environment !== "base" && now - reported < reportEveryMs) continue;
     reported = now;
     report(round.state(round.read));
+  }
+  // After those that are broken: a message names the first ones.
+  for (const { name, environment } of all.slice(chosen.length)) {
+    const reason = `left out: there are more than ${local.maxEnvironments} environments (gitfs.max_environments)`;
+    round.problems.push({ ref: name, environment, reason, isKept: false });
   }
   await tidy(local, round.commits);
   return round.state(true);

@@ -22,10 +22,13 @@ import { recordingLog } from "../../harness/log.ts";
 import { temporaryDirectory } from "../../harness/temporary.ts";
 import { readFlags } from "../flags.ts";
 import { mebibytes, milliseconds, rate, table } from "../table.ts";
+import { repositoryOf } from "./repository.ts";
 
 // How long it takes to publish a large tree of state files of which one changed, what travels, and how long a
 // peel takes to have it. Everything runs as in a master and a peel, over a real bus with TLS, in one process.
 // The floor is to list the directories and look at every file, which no change on disk is noticed without.
+// The same tree is read from a repository as well, without and with signers; what git does is in the time of the whole,
+// and not in the processor time.
 
 const flags = readFlags({ files: ["20000", "200"], rounds: ["7", "1"] });
 const files = flags.count("files");
@@ -120,6 +123,27 @@ for (let round = 0; round < rounds; round++) {
     travelled,
   );
   await measure("a peel fetches that", () => peel.open());
+}
+const repository = repositoryOf(tree, temporary.path);
+repository.commit();
+for (const kind of ["a repository", "a repository with signers"]) {
+  const mirror = repository.mirror(kind.endsWith("signers"));
+  const files = await measure(`${kind}: first sync, every file is read`, () => mirror.read());
+  await publisher.publish(base(files));
+  for (let round = 0; round < rounds; round++) {
+    await measure(`${kind}: nothing changed: sync and publish`, async () =>
+      publisher.publish(base(await mirror.read())),
+    );
+    const path = pathOf(round * 37);
+    writeFileSync(path, `changed in ${kind}: ${round}\n`);
+    repository.commit(path);
+    await measure(
+      `${kind}: one file changed: sync and publish`,
+      async () => publisher.publish(base(await mirror.read())),
+      travelled,
+    );
+  }
+  await mirror.stop();
 }
 for (let token = 2; token < 5; token++) {
   await measure("another master takes over", async () => {
