@@ -37,7 +37,7 @@ interface Shown {
   released?: Files;
   reason?: string;
   paused_by?: string;
-  waves: { jid?: string }[];
+  waves: { jid?: string; ended_at?: string }[];
 }
 
 const rest = async (method: string, path: string, body?: unknown) => {
@@ -238,4 +238,63 @@ test("files that nobody released run for who may release and has them on disk, a
   // The control: without the option it is what is released.
   expect((await anna?.svc(...run))?.code).toBe(0);
   expect([ran("good"), ran("newer")]).toEqual([["db-1"], []]);
+});
+
+/** States that run until `go` is called. @returns the snapshot */
+async function publishSlow(name: string): Promise<{ snapshot: string; go(): void }> {
+  const gate = mark(name, "gate");
+  const wait = `  cmd.run:\n    - name: while [ ! -e ${gate} ]; do sleep 0.1; done; touch ${mark(name, "")}{{ facts.id }}\n`;
+  const before = await inForce();
+  writeFileAtomic(join(states, "web.sls"), `${name}:\n${wait}`, publicMode);
+  const snapshot = await until(async () => {
+    const found = await inForce();
+    return found === undefined || found === before ? undefined : found;
+  });
+  return { snapshot: snapshot ?? "", go: () => writeFileAtomic(gate, "", publicMode) };
+}
+const shownRollout = (id: string) => rest("GET", `rollouts/${id}`);
+const waveBegun = (id: string) => until(async () => (await shownRollout(id)).waves?.[0]?.jid !== undefined);
+
+test("a release pauses a rollout that nobody signed while a wave of it runs, and no operator's", async () => {
+  const slow = await publishSlow("slow");
+  await release();
+  const rollout = { ...highstate, target: "*", canary: "1", timeout: "50s" };
+  const { id = "" } = await rest("POST", "rollouts", rollout);
+  const signed = await bert?.svc(
+    "rollout",
+    "start",
+    "*",
+    "state.apply",
+    "web",
+    "--canary",
+    "1",
+    "--timeout",
+    "50s",
+    "--async",
+  );
+  const own = /rol-\w+/.exec(signed?.stdout ?? "")?.[0] ?? signed?.stderr ?? "";
+  await Promise.all([waveBegun(id), waveBegun(own)]);
+  // It is withdrawn: other files are released in its place.
+  const other = await publish("other");
+  await release();
+  const paused = await until(async () => {
+    const found = await shownRollout(id);
+    return found.status === "paused" ? found : undefined;
+  });
+  expect(paused).toMatchObject({
+    paused_because: "base was released anew",
+    content: { snapshot: slow.snapshot },
+  });
+  expect((await bert?.svc("rollout", "show", id))?.stdout).toMatch(/status +paused: base was released anew/);
+  slow.go();
+  // The control: what an operator signed continues to its end with the files that were signed.
+  await until(async () => (await shownRollout(own)).status === "completed");
+  await until(async () => (await shownRollout(id)).waves[0]?.ended_at !== undefined);
+  expect(ran("slow")).toEqual(["db-1", "web-1"]);
+  expect(await shownRollout(id)).toMatchObject({ status: "paused", wave: 1 });
+  expect([ran("slow"), ran("other")]).toEqual([[], []]);
+  expect((await rest("POST", `rollouts/${id}/resume`)).code).toBe(200);
+  await until(async () => (await shownRollout(id)).status === "completed");
+  expect([ran("slow"), ran("other")]).toEqual([["web-1"], []]);
+  expect(other).not.toBe(slow.snapshot);
 });

@@ -118,11 +118,13 @@ export function master(
     wentWell: (jid) => through(() => world.port.wentWell(jid)),
   };
   const taken: string[] = [];
+  const released = releasesOf();
   const controller = createRolloutController({
     bus: { onReconnect: () => () => {} },
     rollouts,
     jobs: port,
     mac,
+    releases: released.releases,
     self,
     timing: rolloutTiming,
     clock,
@@ -135,12 +137,16 @@ export function master(
     clock,
     controller,
     taken,
+    /** A release of `base`. */
+    release: released.release,
     records,
     command: { rollouts, self, clock, log },
-    start: (request: Partial<RolloutRequest> = {}, signed?: SignedRequestOf) =>
+    start: (request: Partial<RolloutRequest> = {}, signed?: SignedRequestOf, files: Files = {}) =>
       storeRollout(
         {
           ...defined({ signed }),
+          ...files,
+          releases: released.releases,
           rollouts,
           resolve: async () => peels,
           running: controller.running,
@@ -161,6 +167,30 @@ export function master(
       melted = true;
       clock.advance(afterMs);
       ice.resolve();
+    },
+  };
+}
+
+type Files = Pick<Parameters<typeof storeRollout>[0], "content" | "released">;
+
+/** The releases of `base` that a master knows. The first peel runs released files alone. */
+function releasesOf() {
+  const all: { version: number; snapshot: string }[] = [];
+  const listeners: (() => void)[] = [];
+  return {
+    releases: {
+      newest: (environment: string) => (environment === "base" ? all.at(-1) : undefined),
+      versionOf: ({ snapshot }: { snapshot: string }) =>
+        all.findLast((one) => one.snapshot === snapshot)?.version,
+      insists: (peel: string) => peel === peels[0],
+      onChange(run: () => void) {
+        listeners.push(run);
+        return () => {};
+      },
+    },
+    release(snapshot: string) {
+      all.push({ version: all.length + 1, snapshot });
+      for (const run of listeners) run();
     },
   };
 }

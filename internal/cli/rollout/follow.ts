@@ -139,8 +139,16 @@ function wordsOf(counts: WaveCounts): string {
 }
 
 /** What an operator asked of it, and has not come about or been taken back. */
-function heldOf({ id, abort_asked_by, paused_by, finished_at }: RolloutView): string | undefined {
+function heldOf({
+  id,
+  abort_asked_by,
+  paused_by,
+  paused_because,
+  finished_at,
+}: RolloutView): string | undefined {
   if (finished_at !== undefined) return undefined;
   if (abort_asked_by !== undefined) return `${id} is being aborted by ${abort_asked_by}`;
+  if (paused_because !== undefined)
+    return `${id} is paused: ${paused_because}; continue with svc rollout resume`;
   return paused_by === undefined ? undefined : `${id} is paused by ${paused_by}: no other wave begins`;
 }

@@ -66,7 +66,8 @@ function fieldsOf(view: RolloutView): [string, string][] {
   const { check } = view;
   const args = Object.entries(view.args).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
   const isLive = view.finished_at === undefined;
-  const paused = view.paused_by === undefined ? "" : ` by ${view.paused_by}`;
+  const because = view.paused_because === undefined ? "" : `: ${view.paused_because}`;
+  const paused = view.paused_by === undefined ? because : ` by ${view.paused_by}`;
   const ending =
     view.abort_asked_by === undefined ? "" : `, to be aborted: ${view.abort_asked_by} asked for it`;
   const optional = (name: string, value: string | undefined): [string, string][] =>

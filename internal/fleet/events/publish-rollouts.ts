@@ -17,9 +17,10 @@ export const publishRollouts = (deps: Parameters<typeof publishChanges>[1]): Rol
         typeof status === "string" && typeof wave === "number" ? `${status} ${wave}` : undefined,
       dataOf({ id, status, waves, plan, failures, createdBy, pause, abort, reason, ...rollout }) {
         const by = abort?.by ?? pause?.by;
+        const why = reason ?? pause?.reason;
         return {
           ...{ id, function: rollout.function, status, wave: waves.length, waves: plan.bounds.length },
-          ...{ failures, ...defined({ by, reason }), ...filesOf(rollout), created_by: createdBy },
+          ...{ failures, ...defined({ by, reason: why }), ...filesOf(rollout), created_by: createdBy },
         };
       },
       depthOf: ({ metadata }) => depthOf(metadata),

@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
@@ -28,13 +29,16 @@ export function pause(deps: CommandDeps, id: string, operator: string): Promise<
 }
 
 /**
- * Resumes a paused rollout. A rollout that is not paused stays unchanged.
+ * Resumes a paused rollout; the release that paused it does not pause it again. A rollout that is not paused stays
+ * unchanged.
  *
  * @throws SvcError as `pause`
  */
 export function resume(deps: CommandDeps, id: string, operator: string): Promise<Rollout> {
   return change(deps, "resume", id, operator, ({ pause, ...rollout }) =>
-    pause === undefined ? undefined : { ...rollout, status: "running" },
+    pause === undefined
+      ? undefined
+      : { ...rollout, status: "running", ...defined({ release: pause.release ?? rollout.release }) },
   );
 }
 

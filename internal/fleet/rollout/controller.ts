@@ -34,6 +34,10 @@ export interface RolloutControllerDeps extends Omit<DriveDeps, "metrics"> {
   bus: Pick<Bus, "onReconnect">;
   /** Learns of each version of each rollout, and when those that were there at the start are known. */
   publisher?: { note(rollout: Rollout, revision: number): void; loaded(): void };
+  releases: DriveDeps["releases"] & {
+    /** Calls `run` after each release. @returns a function that unsubscribes */
+    onChange(run: () => void): () => void;
+  };
   /** A number in [0, 1). */
   jitter: () => number;
   metrics: DriveDeps["metrics"] & TakeoverDeps["metrics"];
@@ -97,7 +101,7 @@ export function createRolloutController(deps: RolloutControllerDeps): RolloutCon
     prune();
   });
   ready.catch(() => {});
-  const unsubscribe = deps.bus.onReconnect(takeover.beginAnew);
+  const unsubscribe = [deps.bus.onReconnect(takeover.beginAnew), deps.releases.onChange(drives.wake)];
   return {
     ready,
     known,
@@ -114,7 +118,7 @@ export function createRolloutController(deps: RolloutControllerDeps): RolloutCon
     },
     async stop() {
       stopped = true;
-      unsubscribe();
+      for (const stop of unsubscribe) stop();
       takeover.stop();
       await drives.giveBack();
       watch.stop();

@@ -1,4 +1,5 @@
 import { defined } from "../../base/defined.ts";
+import { releasedAnew } from "./overtaken.ts";
 import type { Intent, Rollout, RolloutStatus, Wave, WaveCounts, WaveJob } from "./record.ts";
 
 /** What the driver found out about the job its rollout is at; nothing is the default. */
@@ -34,14 +35,19 @@ export type Action =
  * @param observation about a job of another step it means nothing
  * @param now milliseconds since the Unix epoch
  * @param newIntent names a new job
+ * @param overtakenBy version of the release that overtook it
  */
 export function decide(
   rollout: Rollout,
   observation: Observation | undefined,
   now: number,
   newIntent: () => Intent,
+  overtakenBy?: number,
 ): Action {
   if (rollout.status !== "running" && rollout.status !== "paused") return { do: "leave" };
+  if (overtakenBy !== undefined && rollout.status === "running" && rollout.abort === undefined) {
+    return overtaken(rollout, overtakenBy, now);
+  }
   const steps = { ready, dispatching, waiting, soaking, asking: requesting, checking };
   const at = { rollout, now, newIntent, ...current(rollout) };
   const job = jobOfStep(rollout);
@@ -185,6 +191,12 @@ function withWave(rollout: Rollout, wave: Wave): Rollout {
 
 function write(rollout: Rollout): Action {
   return { do: "write", rollout };
+}
+
+/** What its current wave does is not disturbed: peels judge each command by themselves. */
+function overtaken(rollout: Rollout, release: number, now: number): Action {
+  const reason = releasedAnew(rollout.content?.environment ?? "");
+  return write({ ...rollout, status: "paused", pause: { at: now, reason, release } });
 }
 
 function aborted(rollout: Rollout, now: number): Action {

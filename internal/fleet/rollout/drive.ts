@@ -3,6 +3,7 @@ import { describeError } from "../../base/errors.ts";
 import { newId } from "../../base/id.ts";
 import { decide, jobOfStep, type Observation } from "./decide.ts";
 import { type DriveDeps, type Driving, follow, followNothing, load, make, rest } from "./driving.ts";
+import { overtakenBy } from "./overtaken.ts";
 import { encodeRollout, type Rollout } from "./record.ts";
 
 /** A rollout that this master drives. */
@@ -85,13 +86,20 @@ async function takeStep(
   const loaded = await load(driving);
   if (loaded === undefined) return "leave";
   const newIntent = () => ({ jid: newId("job", clock.now(), random), createdAt: clock.now() });
-  const action = decide(loaded.rollout, observation, clock.now(), newIntent);
+  const overtaken = overtakenBy(loaded.rollout, loaded.frozen.peels, driving.releases);
+  const action = decide(loaded.rollout, observation, clock.now(), newIntent, overtaken);
   if (action.do === "leave" || driving.stopping.signal.aborted) return "leave";
   switch (action.do) {
-    case "write":
+    case "write": {
       // When it is no longer the latest revision, the observation is still true, and is judged again with the
       // new state.
-      return (await write(driving, action.rollout, loaded.revision)) ? undefined : observation;
+      if (!(await write(driving, action.rollout, loaded.revision))) return observation;
+      const { pause } = action.rollout;
+      if (pause?.release !== loaded.rollout.pause?.release) {
+        driving.log.warn("rollout paused", { reason: pause?.reason });
+      }
+      return undefined;
+    }
     case "rest":
       await rest(driving, action.until);
       return observation;

@@ -13,6 +13,8 @@ const giveBackMs = 2_000;
 export interface Drives {
   /** Drives a rollout, or notifies its drive of a possible change. */
   drive(rollout: Pick<Rollout, "id" | "token">): void;
+  /** Something that its drives depend on may have changed. */
+  wake(): void;
   /** Stops driving a rollout. @returns whether this master drove it */
   leave(id: string): boolean;
   /** Ends all drives and gives the rollouts back, so that other masters take over at once. */
@@ -43,6 +45,9 @@ export function createDrives(deps: DriveDeps): Drives {
       if (running?.token === token) return running.wake();
       void running?.stop();
       drives.set(id, driveRollout(deps, id, token));
+    },
+    wake() {
+      for (const running of drives.values()) running.wake();
     },
     leave(id) {
       // It is not awaited: the step in progress learns by itself that it is too late.

@@ -7,6 +7,7 @@ import { type MerkleTree, merkleTree } from "../../identity/merkle/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
 import type { Action, Observation } from "./decide.ts";
 import type { RolloutJobs } from "./jobs.ts";
+import type { ReleasesInForce } from "./overtaken.ts";
 import { decodeRollout, type Rollout } from "./record.ts";
 import { digestOfTargets, isGenuineRollout } from "./record-mac.ts";
 import { loadTargets } from "./show.ts";
@@ -22,6 +23,7 @@ export interface DriveDeps {
   rollouts: Bucket;
   jobs: RolloutJobs;
   mac: RecordMac;
+  releases: ReleasesInForce;
   /** The name of this master. */
   self: string;
   timing: RolloutTiming;

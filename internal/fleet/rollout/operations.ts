@@ -91,6 +91,7 @@ const view: v.GenericSchema<RolloutView> = titled(
     ),
     deadline: described(timestamp, "Time after which no wave starts"),
     paused_by: v.exactOptional(described(v.string(), "Operator")),
+    paused_because: v.exactOptional(described(v.string(), "Why it is paused, if no operator paused it")),
     abort_asked_by: v.exactOptional(
       described(v.string(), "Operator who aborted it; it ends when the job of its wave has ended"),
     ),
@@ -220,7 +221,7 @@ export const pauseRollout = command(
 export const resumeRollout = command(
   "resume",
   "Resume a paused rollout",
-  "A rollout that is not paused stays unchanged.",
+  "A release that paused it does not pause it again. A rollout that is not paused stays unchanged.",
   resume,
 );
 export const abortRollout = command(

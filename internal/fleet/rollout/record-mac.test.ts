@@ -26,7 +26,13 @@ async function takeOver(
 ) {
   const [bucket, clock, log] = [memoryBucket(), manualClock(), recordingLog()];
   const made: PlannedJob[] = [];
-  const common = { rollouts: bucket, mac, clock, random: systemRandom, log };
+  const releases = {
+    newest: () => undefined,
+    versionOf: () => undefined,
+    insists: () => false,
+    onChange: () => () => {},
+  };
+  const common = { rollouts: bucket, mac, releases, clock, random: systemRandom, log };
   const { rollout: requested } = await storeRollout(
     { ...common, resolve: async () => peels, running: async () => [], self: "gone" },
     { target: "*", function: "test.ping", waves: 1, check },

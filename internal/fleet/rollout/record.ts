@@ -76,6 +76,17 @@ export type RolloutPlan = v.InferOutput<typeof plan.read>;
 
 /** The request of an operator. */
 const requested = part({ by: v.string(), at: time }, { isOpen });
+/** By an operator, or by a release that overtook it. */
+const paused = part(
+  {
+    by: optional(v.string()),
+    at: time,
+    reason: optional(v.string()),
+    /** The version of that release: when an operator resumes the rollout, it no longer pauses it. */
+    release: optional(v.number()),
+  },
+  { isOpen },
+);
 
 const fields = {
   /** `rol-<KSUID>` */
@@ -86,6 +97,11 @@ const fields = {
   content: optional(content),
   /** Those for its peels that run released files alone, where they differ. */
   released: optional(content),
+  /**
+   * Version of the release of its files, or of the newest one when it started, or when an operator resumed it; 0 before
+   * the first. Absent where nothing can overtake it.
+   */
+  release: optional(v.number()),
   /** The target expression, if there was one. */
   target: optional(v.string()),
   metadata: plainMap,
@@ -108,8 +124,8 @@ const fields = {
   waves: list(wave),
   /** An operator aborted it, and it has not ended yet. */
   abort: optional(requested),
-  /** Who paused it; absent unless it is paused. */
-  pause: optional(requested),
+  /** Who or what paused it; absent unless it is paused. */
+  pause: optional(paused),
   /** When its driver sent its last heartbeat. */
   heartbeatAt: ["heartbeat_at", time],
   createdAt: ["created_at", time],

@@ -77,6 +77,7 @@ export interface RolloutView {
   check?: { function: string; args: Record<string, Plain>; timeout: string };
   deadline: string;
   paused_by?: string;
+  paused_because?: string;
   abort_asked_by?: string;
   /** Jobs that were not created because their master was lost, and never can be. */
   forbidden: string[];
@@ -168,7 +169,7 @@ export function viewOfRollout(rollout: Rollout, targets: readonly string[]): Rol
       ? {}
       : { check: { function: check.function, args: check.args, timeout: formatDuration(check.timeoutMs) } }),
     deadline: rfc3339(plan.deadline),
-    ...defined({ paused_by: pause?.by }),
+    ...defined({ paused_by: pause?.by, paused_because: pause?.reason }),
     ...(abort === undefined || !isLive(rollout) ? {} : { abort_asked_by: abort.by }),
     forbidden: rollout.forbidden,
     ...defined({ driver }),

@@ -10,6 +10,7 @@ import { assertFrozen } from "../jobs/mod.ts";
 import type { SignedRequestOf } from "../jobs/records/mod.ts";
 import type { Target } from "../targeting/mod.ts";
 import { claimRollout } from "./claim.ts";
+import { type ReleasesInForce, releaseOf } from "./overtaken.ts";
 import { cutWaves, peelsOf } from "./plan.ts";
 import {
   decodeRollout,
@@ -36,6 +37,7 @@ export interface StartDeps {
   /** Rollouts that have not ended, as of now. */
   running(): Promise<readonly Rollout[]>;
   mac: RecordMac;
+  releases: Pick<ReleasesInForce, "newest" | "versionOf">;
   /** The name of this master, which will drive it. */
   self: string;
   /** The ID of the request, which is stored with the rollout and its jobs. */
@@ -120,6 +122,7 @@ export async function storeRollout(
     function: request.function,
     args: request.args ?? {},
     ...defined({ target: request.target, content: deps.content, released: deps.released }),
+    ...(deps.signed === undefined ? defined({ release: releaseOf(deps, deps.releases) }) : {}),
     metadata: request.metadata ?? {},
     plan,
     status: "running",

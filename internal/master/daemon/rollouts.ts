@@ -7,6 +7,7 @@ import { type Bucket, openBucket } from "../../bus/storage/mod.ts";
 import type { Recorder } from "../../fleet/audit/mod.ts";
 import type { RolloutTeller } from "../../fleet/events/mod.ts";
 import type { CancelDeps, DispatchDeps } from "../../fleet/jobs/mod.ts";
+import type { Releases } from "../../fleet/releases/mod.ts";
 import {
   createRolloutController,
   createRolloutJobs,
@@ -39,6 +40,9 @@ export async function startRollouts(options: {
   /** Of this master. */
   name: string;
   timing: RolloutTiming;
+  /** Those of state files, which overtake rollouts that nobody signed. */
+  releases: Pick<Releases, "newest" | "withSnapshot" | "onChange">;
+  insists(peel: string): boolean;
   metrics: Pick<MasterMetrics, "rolloutWave" | "rolloutEnded" | "rolloutTaken">;
   /** Records each job of a wave. */
   recorder: Pick<Recorder, "begin">;
@@ -57,9 +61,10 @@ export async function startRollouts(options: {
   const self = options.name;
   const jobs = createRolloutJobs({ dispatch, cancel, recorder, tracer: options.tracer });
   const { mac } = dispatch;
-  const controller = createRolloutController({ ...options, rollouts, jobs, mac, self });
+  const releases = releasesInForce(options);
+  const controller = createRolloutController({ ...options, releases, rollouts, jobs, mac, self });
   const { resolve } = dispatch;
-  const start = { rollouts, resolve, running: controller.running, mac, self, clock, random, log };
+  const start = { rollouts, resolve, running: controller.running, mac, releases, self, clock, random, log };
   const command = { rollouts, self, clock, log };
   const operations = { start, command, controller, follow: { bus, rollouts } };
   return {
@@ -82,5 +87,18 @@ export async function startRollouts(options: {
       return { byStatus, progress: Object.fromEntries(progress), undriven: controller.undriven() };
     },
     stop: controller.stop,
+  };
+}
+
+function releasesInForce({
+  releases,
+  insists,
+}: Pick<Parameters<typeof startRollouts>[0], "releases" | "insists">) {
+  return {
+    newest: (environment: string) => releases.newest(environment)?.release,
+    versionOf: ({ environment, snapshot }: { environment: string; snapshot: string }) =>
+      releases.withSnapshot(environment, snapshot)?.release.version,
+    insists,
+    onChange: releases.onChange,
   };
 }

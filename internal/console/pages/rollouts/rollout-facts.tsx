@@ -51,11 +51,14 @@ function Gate({ now, rollout }: { rollout: ShownRollout } & Pick<App, "now">) {
       <Fact name="No wave starts after">
         <Time at={rollout.deadline} now={now} />
       </Fact>
-      <Fact name="Now">
-        {isLive && (rollout.paused_by === undefined ? steps[rollout.step] : `paused by ${rollout.paused_by}`)}
-      </Fact>
+      <Fact name="Now">{isLive && positionOf(rollout)}</Fact>
     </Card>
   );
+}
+
+function positionOf({ paused_by: by, paused_because: why, step }: ShownRollout) {
+  if (why !== undefined) return `paused: ${why}`;
+  return by === undefined ? steps[step] : `paused by ${by}`;
 }
 
 function gateOf({ failures, max_failures: max, status }: ShownRollout) {

@@ -56,6 +56,7 @@ export const automation = {
       stack.defer(() => reporter.stop());
       const rollouts = await startRollouts({
         ...{ bus, dispatch, cancel, name, metrics, recorder: audit.recorder, tracer },
+        ...{ releases: decisions.releases.releases, insists: knowledge.insists },
         ...{ publisher: reporter, timing: base.rolloutTiming ?? rolloutTiming, clock, random, jitter, log },
       });
       stack.defer(() => rollouts.stop());
