@@ -1,5 +1,7 @@
-/** The shortest text of which each occurrence is masked. */
-export const minLength = 10;
+import { minSecretLength } from "../../base/names/secret-text.ts";
+
+/** Characters of a text of which each occurrence is masked, at least. */
+export const minLength = minSecretLength;
 
 /**
  * The forms in which programs write a text: as it is, with the escapes of URLs and of JSON, and in base64 at each of the

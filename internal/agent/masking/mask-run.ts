@@ -46,8 +46,7 @@ const ownFields: ReadonlySet<string> = new Set([
   ...["environment", "commit", "snapshot", "test", "stopped", "not_run", "host_calls", "summary"],
 ]);
 const isOfStates = (value: Map) =>
-  (typeof value.id === "string" && typeof value.function === "string") ||
-  (typeof value.environment === "string" && Array.isArray(value.states));
+  (typeof value.id === "string" && typeof value.function === "string") || Array.isArray(value.states);
 
 /** What a function on states returns. */
 function maskStates(mask: Mask, value: Plain): Plain {

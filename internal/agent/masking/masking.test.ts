@@ -2,8 +2,9 @@ import { expect, test } from "bun:test";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { fixedSettings } from "../../../test/harness/settings.ts";
+import type { Plain } from "../../base/msgpack.ts";
 import { createMask, masked } from "./mask.ts";
-import { maskRun } from "./mask-run.ts";
+import { maskReturn, maskRun } from "./mask-run.ts";
 import { maskedLog } from "./masked-log.ts";
 import { createMasking } from "./masking.ts";
 import { withoutUrlSecrets } from "./message.ts";
@@ -82,6 +83,31 @@ test("a run of states keeps its ids and places", () => {
       },
     ],
   });
+});
+
+test("the return of a function on states keeps ids, functions and places; another one keeps nothing", () => {
+  const mask = createMask({ strong: [secret], weak: ["base", "file.managed"] });
+  const state = { id: "base", function: "file.managed", name: "base", at: "base", result: true, changes: {} };
+  const value = {
+    states: [{ ...state, comment: `a http://b:c@d/ ${secret}` }],
+    environment: "base",
+    warnings: [secret],
+  };
+  const result = { success: true, retcode: 0, started_at: "", duration_ms: 1 };
+  const shown = (called: string, one: Plain) => maskReturn(mask, called, { ...result, return: one }).return;
+  expect(shown("state.apply", value)).toEqual({
+    states: [{ ...state, name: masked, comment: `a http://d/ ${masked}` }],
+    ...{ environment: "base", warnings: [masked] },
+  });
+  expect(shown("state.show_sls", [{ ...state, args: { contents: secret } }])).toEqual([
+    { ...state, name: masked, args: { contents: masked } },
+  ]);
+  expect(shown("cmd.run", { environment: "base", states: [{ id: secret }] })).toEqual({
+    ...{ environment: masked, states: [{ id: masked }] },
+  });
+  expect(maskReturn(mask, "cmd.run", { ...result, error: `at ftp://u@h/x?y: ${secret}` }).error).toBe(
+    `at ftp://h/x: ${masked}`,
+  );
 });
 
 test.each([

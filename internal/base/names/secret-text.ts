@@ -1,5 +1,8 @@
 import { redact } from "../log.ts";
 
+/** Characters of a secret value that is masked also inside of other texts, at least. */
+export const minSecretLength = 10;
+
 /** Keys in the PEM form with headers, and passwords in URLs. */
 const privateKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----/;
 const passwordInUrl = /:\/\/[^/\s:@]*:([^/\s@]+)@/;

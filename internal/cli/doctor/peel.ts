@@ -18,7 +18,7 @@ import { judgeAdministrators } from "./administrators.ts";
 import { judgeCommandKeys } from "./command-keys.ts";
 import type { DoctorContext } from "./context.ts";
 import { judgeClone, judgeCredentials, recoveryWindowOf } from "./credentials.ts";
-import { readReportedTrust } from "./reported.ts";
+import { readReportedTrust, readWeakSecrets } from "./reported.ts";
 import { judgeRoots } from "./roots.ts";
 import { judgeStatements } from "./statements.ts";
 
@@ -201,7 +201,16 @@ function judgeFacts(facts: Awaited<ReturnType<PeelReads["facts"]>>, context: Doc
   if (facts === undefined) return { level: "warn", message: "no facts are stored", next };
   const storedAt = Date.parse(facts.stored_at);
   const old = context.clock.now() - storedAt > oldFactsMs;
-  const message = `stored ${ageOf(storedAt, context)} ago`;
+  const weak = readWeakSecrets(facts.value);
+  const weakly = weak === "" ? "" : `; secrets of its settings are too weak to be masked: ${weak}`;
+  const message = `stored ${ageOf(storedAt, context)} ago${weakly}`;
+  if (!old && weak !== "") {
+    return {
+      level: "warn",
+      message,
+      next: "use values of at least 10 characters, which nothing on the host is named",
+    };
+  }
   return old ? { level: "warn", message, next } : { level: "ok", message };
 }
 

@@ -43,6 +43,14 @@ export function readReportedTrust(facts: unknown): ReportedTrust {
   }
 }
 
+const weakForm = v.object({ weak_secrets: v.array(v.string()) });
+
+/** The names of settings whose values a peel masks only where they are a whole text; empty where it reports none. */
+export function readWeakSecrets(facts: unknown): string {
+  const parsed = v.safeParse(weakForm, facts);
+  return parsed.success ? excerpt(parsed.output.weak_secrets.join(", ")) : "";
+}
+
 /** The beginning of a text that a peel chose, in one line that cannot be taken for another one. */
 export function excerpt(text: string): string {
   const line = text.slice(0, maxCharacters).replace(/\s+/g, " ").trim();

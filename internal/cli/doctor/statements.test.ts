@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { readReportedTrust } from "./reported.ts";
+import { readReportedTrust, readWeakSecrets } from "./reported.ts";
 import { judgeStatements } from "./statements.ts";
 
 const at = "2026-01-01T00:00:00.000Z";
@@ -38,4 +38,12 @@ test("what a peel says is one bounded line, and no line of its own", () => {
   const found = judged(Array.from({ length: 1_000 }, () => ({ ...succession, reason })));
   expect(found.message.length).toBeLessThan(300);
   expect(found.message).not.toMatch(/[\n\u2028]/);
+});
+
+test("weak secrets are named by their settings; a peel may report anything", () => {
+  expect(readWeakSecrets({ weak_secrets: ["db:pin", "a\u0007b\nc"] })).toBe("db:pin, a\u0007b c");
+  for (const odd of [undefined, null, {}, { weak_secrets: 1 }, { weak_secrets: [{}] }]) {
+    expect(readWeakSecrets(odd)).toBe("");
+  }
+  expect(readWeakSecrets({ weak_secrets: Array.from({ length: 1_000 }, () => "name") })).toHaveLength(201);
 });

@@ -8,6 +8,7 @@ import { withFile } from "./read.ts";
 import { templatesOf } from "./render.ts";
 import { groupsOf, readTop, topFile } from "./top.ts";
 import type { SettingsTree } from "./tree.ts";
+import { weakValuesIn } from "./weak-values.ts";
 
 /** What is wrong in a file. */
 export interface Wrong {
@@ -80,9 +81,11 @@ export function examineTemplates(
   return analyse(templatesOf(tree));
 }
 
-/** Where a fact chooses what a peel gets, and words that are texts here, and something else in Salt. */
+/** Where a fact chooses what a peel gets, words that are texts here and something else in Salt, and weak secrets. */
 export function hintsOf(tree: SettingsTree): Wrong[] {
-  return [...problemsOf(tree), ...warningsOf(tree)].map((line) => wrongOf(topFile, line));
+  return [...problemsOf(tree), ...warningsOf(tree), ...weakValuesIn(tree)].map((line) =>
+    wrongOf(topFile, line),
+  );
 }
 
 /** The variables of the template of a settings file, without those of a peel. */

@@ -32,13 +32,13 @@ export interface MergedFile extends ReadYaml {
 }
 
 /** Below a directory of this name, every value is a secret. */
-const secretPath = /(?:^|\/)secret\//;
+export const isSecretPath = (path: string) => /(?:^|\/)secret\//.test(path);
 
 /** The layer of a file, with lines of the rendered text where it is a template. */
 export function layerOf({ path, root, isTemplate, templates, because }: MergedFile): Layer {
   return {
     ...{ file: path, root, because },
-    isSecret: [path, ...templates].some((each) => secretPath.test(each)),
+    isSecret: [path, ...templates].some(isSecretPath),
     source: ({ line }) => (isTemplate ? { file: path, line, rendered: true } : { file: path, line }),
   };
 }
