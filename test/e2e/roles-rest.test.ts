@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { startBus, type TestBus } from "../harness/bus.ts";
-import { call } from "../harness/enrollee.ts";
+import { call, newEnrollee } from "../harness/enrollee.ts";
 import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";
 import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
 import { enrollPeel } from "../harness/peel-connection.ts";
@@ -24,6 +24,13 @@ const roles = (more = "") => `roles:
   deployer:
     jobs:
       - {functions: [test.*], targets: web-*, approvals: 1}
+  mover:
+    jobs: [{functions: [test.*], targets: T@team:web}]
+    enrollments: [list, show, {do: label, labels: {rack: ['*']}}]
+    join-tokens: [create]
+  team-lead:
+    jobs: [{functions: [test.*], targets: T@team:web}]
+    enrollments: [list, show, {do: label, labels: {team: [web]}}]
 ${more}`;
 
 let bus: TestBus;
@@ -49,6 +56,9 @@ beforeAll(async () => {
     ["dan", ["db-team"]],
     ["eve", undefined],
     ["fay", ["viewer", "web-team"]],
+    ["moe", ["mover"]],
+    ["lea", ["team-lead"]],
+    ["app", ["approver"]],
   ] as const;
   const configured = entries.map(([username, has]) => {
     // The harness enrolls peels with the token of eve, which was made by an earlier version.
@@ -195,4 +205,32 @@ test("a token can have a role of the file, and no role that does not exist", asy
   expect(
     errorOf(await rest("ann", "POST", "/tokens", { name: "x", roles: ["web-team"], expires: "1d" })),
   ).toEqual([403, expect.stringContaining("no rule allows tokens create")]);
+});
+
+test("nobody moves the boundary of a role that is a label, by a label, a token or an expected host", async () => {
+  const { json } = await rest("eve", "GET", "/enrollments?state=all");
+  const id = (json as unknown as { id: string; peel_id: string }[]).find(
+    ({ peel_id }) => peel_id === "db-1",
+  )?.id;
+  const label = (who: string, labels: object) => rest(who, "PUT", `/enrollments/${id}/labels`, { labels });
+  const refused = { status: 403, json: { error: expect.stringContaining("enrollments label team=web") } };
+  expect(await run("moe", "db-1")).toMatchObject({ status: 403 });
+  expect(await label("moe", { team: "web" })).toMatchObject(refused);
+  expect(await label("app", { team: "web" })).toMatchObject({ status: 403 });
+  const token = { peel: "x-*", label: { team: "web" } };
+  for (const who of ["moe", "app"]) {
+    expect(await rest(who, "POST", "/enroll-tokens", token)).toMatchObject(refused);
+    expect(await rest(who, "POST", "/enroll-tokens", { peel: "x-*" })).toMatchObject({ status: 201 });
+  }
+  const hosts = [{ peel_id: "x-1", public_key: newEnrollee("x-1").publicKey, labels: { team: "web" } }];
+  expect(await rest("app", "POST", "/enroll-expected", { hosts })).toMatchObject(refused);
+  expect(await run("moe", "db-1")).toMatchObject({ status: 403 });
+  // Control: names and values that the right is for.
+  expect(await label("moe", { rack: "7" })).toMatchObject({ status: 200 });
+  expect(await label("lea", { rack: "7", team: "web" })).toMatchObject({ status: 200 });
+  // What was there stays: moe may set racks, and takes no team away.
+  expect(await label("moe", { rack: "8" })).toMatchObject({
+    ...{ status: 403, json: { error: expect.stringContaining("enrollments label team") } },
+  });
+  expect((await run("lea", "db-1")).status).toBe(202);
 });

@@ -26,7 +26,7 @@ export const mayUse: Readonly<
   "enrollments approve": deciders,
   "enrollments reject": deciders,
   "enrollments revoke": deciders,
-  "enrollments label": deciders,
+  "enrollments label": workers,
   "enrollments expect": deciders,
   "enrollments suspend": deciders,
   "enrollments resume": deciders,

@@ -37,7 +37,11 @@ const declared: Readonly<Record<string, Declared>> = {
     cluster: ["read"],
   },
   // Approvers get an event at once for each request that waits. Events name the request without its arguments.
-  approver: { ...reads, events: ["read"], ...all(["enrollments", "join-tokens", "approvals"]) },
+  approver: {
+    ...{ ...reads, events: ["read"], ...all(["enrollments", "join-tokens", "approvals"]) },
+    // Labels are what roles and settings choose peels by: who lets hosts in does not set them.
+    enrollments: scopes.enrollments.filter((action) => action !== "label"),
+  },
   viewer: reads,
   auditor: { ...reads, ...all(["audit"]) },
 };

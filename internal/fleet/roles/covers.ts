@@ -2,6 +2,7 @@ import { matchGlob } from "../../tree/targets/mod.ts";
 import type { Scope } from "../operation/mod.ts";
 import { wordOf } from "./decide.ts";
 import { usesFiles } from "./files-of-work.ts";
+import { coversLabels } from "./label-change.ts";
 import type { Grant, JobRule, Role, RoleBook } from "./role.ts";
 
 /**
@@ -22,7 +23,18 @@ export function covers(book: RoleBook, names: readonly string[], role: string): 
   );
 }
 
-function isGranted(roles: readonly Role[], { kind, action, approvals }: Grant): boolean {
+function isGranted(roles: readonly Role[], { kind, action, approvals, labels }: Grant): boolean {
+  if (kind === "enrollments" && action === "label") {
+    return roles
+      .flatMap(({ grants }) => grants)
+      .some(
+        (one) =>
+          one.kind === kind &&
+          one.action === action &&
+          one.approvals <= approvals &&
+          coversLabels(one.labels, labels),
+      );
+  }
   const found = wordOf(roles, { kind, action } as Scope);
   return found.allowed && found.approvals <= approvals;
 }

@@ -1,6 +1,7 @@
 import { displayPeelId } from "../../base/names/peel-id.ts";
 import { nameOfScope, type Scope } from "../operation/mod.ts";
 import { allowsFiles, type FilesOfWork, linesFor, usesFiles, whyNotFiles } from "./files-of-work.ts";
+import { type LabelChange, rightsToLabel } from "./label-change.ts";
 import type { Grant, JobRule, Role, RoleBook } from "./role.ts";
 
 /** What a request needs to be allowed. */
@@ -8,6 +9,8 @@ export interface Wanted {
   scope: Scope;
   /** The part that concerns peels: the job or the rollout that it starts, or that it is about. */
   work?: Work;
+  /** What it does to labels. */
+  labels?: LabelChange | undefined;
 }
 
 /** A function, or several, on peels. */
@@ -66,7 +69,21 @@ export function decide(book: RoleBook, names: readonly string[], wanted: Wanted)
 /** A decision before it is known who else has what is lacking. */
 type Judged = Extract<Decision, { allowed: true }> | { allowed: false; reason: string; lacking: string };
 
-function decideFor(roles: readonly Role[], { scope, work }: Wanted): Judged {
+function decideFor(roles: readonly Role[], { labels, ...wanted }: Wanted): Judged {
+  const found = withoutLabels(roles, wanted);
+  return labels === undefined || !found.allowed ? found : together([found, labelsOf(roles, labels)]);
+}
+
+function labelsOf(roles: readonly Role[], change: LabelChange): Judged {
+  const found = rightsToLabel(roles, change);
+  if ("rights" in found) {
+    return together(found.rights.map(({ rule, approvals }) => ({ allowed: true, rule, approvals })));
+  }
+  const lacking = `enrollments label ${found.lacking}`;
+  return { allowed: false, reason: `no rule allows ${lacking}`, lacking };
+}
+
+function withoutLabels(roles: readonly Role[], { scope, work }: Wanted): Judged {
   if (scope.kind === "jobs" && scope.action === "run") {
     if (work === undefined) return untold(scope);
     return together([...callsOf(roles, work), ...upgradeOf(roles, work)]);
@@ -189,10 +206,10 @@ function together(parts: readonly Judged[]): Judged {
 const anyPeel = "*";
 
 /** The first roles that allow all of it on every peel; `admin` always does. */
-function holdersOf(book: RoleBook, { scope, work }: Wanted): string[] {
+function holdersOf(book: RoleBook, { scope, work, labels }: Wanted): string[] {
   const everywhere = work === undefined ? {} : { work: { ...work, peels: [anyPeel], within: () => false } };
   return [...book.values()]
-    .filter((role) => decideFor([role], { scope, ...everywhere }).allowed)
+    .filter((role) => decideFor([role], { scope, labels, ...everywhere }).allowed)
     .map(({ name }) => name)
     .slice(0, maxNamed);
 }

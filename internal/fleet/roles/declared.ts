@@ -1,6 +1,6 @@
 import type { ScopeKind } from "../operation/mod.ts";
 import { functionsOf } from "./function-pattern.ts";
-import type { Commits, Grant, JobRule, Role } from "./role.ts";
+import type { Commits, Grant, JobRule, LabelLimits, Role } from "./role.ts";
 
 /** A rule of `jobs` as it is declared. */
 export interface DeclaredJobRule {
@@ -15,7 +15,7 @@ export interface DeclaredJobRule {
 }
 
 /** An action in a list; with `approvals` it is a map in the file, and a word otherwise. */
-export type DeclaredWord = string | { do: string; approvals?: number };
+export type DeclaredWord = string | { do: string; approvals?: number; labels?: LabelLimits };
 
 /** A role as it is declared, in a file or by this program. */
 export type Declared = { readonly [K in ScopeKind]?: readonly (DeclaredJobRule | DeclaredWord)[] };
@@ -43,8 +43,12 @@ export function roleOf(
         });
         continue;
       }
-      const { do: action, approvals = 0 } = typeof item === "string" ? { do: item } : item;
-      grants.push({ kind: kind as ScopeKind, action, approvals, rule });
+      const {
+        do: action,
+        approvals = 0,
+        ...limits
+      }: Exclude<DeclaredWord, string> = typeof item === "string" ? { do: item } : item;
+      grants.push({ kind: kind as ScopeKind, action, approvals, ...limits, rule });
     }
   }
   return { name, builtIn: placeOf === undefined, jobs, grants };

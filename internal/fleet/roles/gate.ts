@@ -7,6 +7,7 @@ import type { OperatorCaller, Passenger } from "../operation/mod.ts";
 import type { Target } from "../targeting/mod.ts";
 import { type Decision, decide, type Wanted, type Work } from "./decide.ts";
 import { judgeFilter } from "./judge-filter.ts";
+import { labelChangeOf } from "./label-change.ts";
 import { filesOfStarted, startedBy } from "./requested-files.ts";
 import type { RoleBook } from "./role.ts";
 
@@ -28,6 +29,8 @@ export interface RoleGateDeps {
   jobOf(jid: string): Promise<StoredWork | undefined>;
   /** @returns `undefined` when there is none with this id */
   rolloutOf(id: string): Promise<StoredWork | undefined>;
+  /** The labels that the peel of an enrollment has now. @throws SvcError `storage` */
+  labelsOf(enrollment: string): Promise<Readonly<Record<string, string>>>;
   /**
    * Whether a commit, or the beginning of one, has the newest files of its environment; also where there is no such
    * environment. Called only for those who may run files of it.
@@ -90,7 +93,13 @@ export function createRoleGate(deps: RoleGateDeps): RoleGate {
       // It can be neither stopped nor continued; a caller who may see it learns from the operation that there is none.
       return { ...decide(book, roles, { scope: showing(question.scope) }), isMissing: true };
     }
-    if (wanted === undefined) return decide(book, roles, { scope: question.scope });
+    if (wanted === undefined) {
+      const { scope } = question;
+      // Without the right itself nobody learns anything about labels.
+      const word = decide(book, roles, { scope });
+      const labels = word.allowed ? await labelChangeOf(question, deps.labelsOf) : undefined;
+      return labels === undefined ? word : decide(book, roles, { scope, labels });
+    }
     const { target, commit, ...named } = wanted;
     const isPossible = (work: Omit<Work, "peels" | "within">) =>
       decide(book, roles, { scope: question.scope, work: { ...work, peels: [], within: () => false } });

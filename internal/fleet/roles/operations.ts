@@ -15,7 +15,7 @@ import { targetFields, targetOf } from "../targeting/mod.ts";
 import type { RoleGate } from "./gate.ts";
 import { judgeFilter } from "./judge-filter.ts";
 import { checkRoleNames } from "./known.ts";
-import { commitChoices, type Role, type RoleBook } from "./role.ts";
+import { commitChoices, type LabelLimits, type Role, type RoleBook } from "./role.ts";
 
 /** What the operations on roles need. */
 export interface RoleOperationDeps {
@@ -54,6 +54,12 @@ const shownRole = titled(
           kind: v.string(),
           action: v.string(),
           approvals: described(integer, "How many others must agree"),
+          labels: v.exactOptional(
+            described(
+              v.record(v.string(), v.array(v.string())),
+              "For `enrollments label`: by name, globs of the values; absent means any label",
+            ),
+          ),
         }),
       ),
       "What else it may do",
@@ -75,9 +81,15 @@ function showRole({ name, builtIn, jobs, grants }: Role): v.InferOutput<typeof s
       commits,
       approvals,
     })),
-    may: grants.map(({ kind, action, approvals }) => ({ kind, action, approvals })),
+    may: grants.map(({ kind, action, approvals, labels }) => ({
+      ...{ kind, action, approvals },
+      ...defined({ labels: labels && showLimits(labels) }),
+    })),
   };
 }
+
+const showLimits = (limits: LabelLimits) =>
+  Object.fromEntries([...limits].map(([name, values]) => [name, [...values]]));
 
 export const showRoles = operation({
   name: "roles.show",

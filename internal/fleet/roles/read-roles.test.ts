@@ -56,6 +56,15 @@ test.each<[text: string, problem: string]>([
   ["roles:\n  a: nothing", "2:6: role a: expected a map, found a string"],
   [role("job: []"), '3:5: role web: unknown kind "job" (did you mean jobs?); known are jobs, enrollments'],
   [role("constructor: []"), '3:5: role web: unknown kind "constructor"'],
+  [
+    role("enrollments: [{do: approve, labels: {team: [web]}}]"),
+    "3:41: role web: enrollments: labels: is only for enrollments label",
+  ],
+  [role("jobs: [{do: cancel, labels: {team: [web]}}]"), "3:33: role web: jobs: labels: is only for"],
+  [role("enrollments: [{do: label, labels: [team]}]"), "role web: enrollments: labels: expected a map"],
+  [role("enrollments: [{do: label, labels: {Team: [web]}}]"), "a label is named by a small letter"],
+  [role("enrollments: [{do: label, labels: {team: []}}]"), "names no value: write ['*'] for all"],
+  [role("enrollments: [{do: label, labels: {team: ['[a']}}]"), '"[a" has a [ that nothing closes'],
   [role("enrollments: list"), "3:18: role web: enrollments: expected a list, found a string"],
   [
     role("enrollments: [aprove]"),
@@ -154,7 +163,9 @@ test("a built-in role has what the page says", () => {
   expect(words("viewer")).toEqual(reads);
   expect(words("auditor")).toEqual([...reads, "audit read", "audit verify"].sort());
   expect(words("approver")).toEqual(
-    [...new Set([...reads, "events read", ...all(["enrollments", "join-tokens", "approvals"])])].sort(),
+    [...new Set([...reads, "events read", ...all(["enrollments", "join-tokens", "approvals"])])]
+      .filter((word) => word !== "enrollments label")
+      .sort(),
   );
   for (const { name, jobs } of builtIn.values()) {
     const isWorker = name === "admin" || name === "operator";
@@ -170,6 +181,18 @@ test("an unknown role is named with the nearest one", () => {
   expect(() => checkRoleNames(builtIn, ["viewr"])).toThrow(
     'unknown role "viewr" (did you mean viewer?); known are admin, operator, approver, viewer, auditor',
   );
+});
+
+test("the right to set labels can be limited to names and values", () => {
+  const book = read(
+    "roles:\n  web:\n    enrollments:\n      - {do: label, approvals: 1, labels: {team: [web, 'db-*'], rack: ['*']}}\n",
+  );
+  const [grant] = book.get("web")?.grants ?? [];
+  expect(grant).toMatchObject({ kind: "enrollments", action: "label", approvals: 1 });
+  expect([...(grant?.labels ?? [])]).toEqual([
+    ["team", ["web", "db-*"]],
+    ["rack", ["*"]],
+  ]);
 });
 
 test("persons say which identities are one person", () => {

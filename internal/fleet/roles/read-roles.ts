@@ -17,6 +17,7 @@ import { roleNameForm } from "../../base/names/names.ts";
 import { suggestion } from "../../base/nearest.ts";
 import { atLine } from "../../base/place.ts";
 import { openSetIn, parseTarget } from "../../tree/targets/mod.ts";
+import { isLabelName } from "../enrollment/record/mod.ts";
 import { type ScopeKind, scopes } from "../operation/mod.ts";
 import { builtIn } from "./built-in.ts";
 import { type DeclaredJobRule, type DeclaredWord, roleOf } from "./declared.ts";
@@ -114,7 +115,12 @@ function itemOf(kind: ScopeKind): Schema<Item> {
     v.transform((one) => ({ do: one })),
   );
   const waiting: Schema<Item> = v.pipe(
-    fields({ do: action, approvals }),
+    fields({ do: action, approvals, labels: labelLimits() }),
+    refuse(({ do: requested, labels }) =>
+      labels === undefined || (kind === "enrollments" && requested === "label")
+        ? undefined
+        : { at: ["labels"], message: "is only for enrollments label" },
+    ),
     refuse(({ do: requested, approvals: wanted = 0 }) =>
       wanted === 0 || mayWait(kind, requested)
         ? undefined
@@ -127,6 +133,17 @@ function itemOf(kind: ScopeKind): Schema<Item> {
   const rule = kind === "jobs" ? jobRule() : waiting;
   const options = [word, waiting, ...(rule === waiting ? [] : [rule])];
   return formOf(options, (value) => (value instanceof Map ? (value.has("do") ? waiting : rule) : word));
+}
+
+/** Names of labels, and globs of their values. */
+function labelLimits() {
+  const name = v.pipe(
+    v.string(),
+    v.check(isLabelName, "a label is named by a small letter and up to 62 of a-z, 0-9, _, . and -"),
+  );
+  const value = v.pipe(text(maxPatternLength), refuse(setProblem));
+  const values = v.pipe(list(value, maxItems), v.minLength(1, "names no value: write ['*'] for all"));
+  return v.exactOptional(mapOf<readonly string[]>(values, name));
 }
 
 const approvals = v.exactOptional(integer(0, 16, "number"));
@@ -166,8 +183,11 @@ function globProblem(glob: string): string | undefined {
   if (glob.startsWith("refs/")) {
     return "expected the name of an environment, without refs/heads/ or refs/tags/";
   }
-  return openSetIn(glob) === undefined ? undefined : `${JSON.stringify(glob)} has a [ that nothing closes`;
+  return setProblem(glob);
 }
+
+const setProblem = (glob: string): string | undefined =>
+  openSetIn(glob) === undefined ? undefined : `${JSON.stringify(glob)} has a [ that nothing closes`;
 
 /** A job is run by a rule that names functions and targets, and not by a word. */
 function actionOf(kind: ScopeKind): Schema<string> {

@@ -22,12 +22,17 @@ export interface JobRule {
   readonly rule: string;
 }
 
+/** By name of a label, globs of the values that it may get. */
+export type LabelLimits = ReadonlyMap<string, readonly string[]>;
+
 /** A word of a list: an action of a kind. */
 export interface Grant {
   readonly kind: ScopeKind;
   readonly action: string;
   /** How many others must agree. */
   readonly approvals: number;
+  /** Which labels `enrollments label` may set or remove; absent means all. */
+  readonly labels?: LabelLimits;
   /** As in `JobRule`. */
   readonly rule: string;
 }

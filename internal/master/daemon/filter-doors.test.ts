@@ -37,6 +37,7 @@ const { authorize } = createRoleGate({
   },
   jobOf: async () => undefined,
   rolloutOf: async () => undefined,
+  labelsOf: async () => ({}),
   isNewest: async () => true,
 });
 let role = "blind";

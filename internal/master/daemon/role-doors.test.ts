@@ -44,6 +44,7 @@ const { authorize } = createRoleGate({
   resolve: async () => ["web-1"],
   jobOf: stored,
   rolloutOf: stored,
+  labelsOf: async () => ({}),
   isNewest: async () => true,
 });
 const gate: Gate = {

@@ -1,6 +1,7 @@
 import { SvcError } from "../../../base/errors.ts";
 import { openBucket } from "../../../bus/storage/mod.ts";
 import type { Approvals } from "../../../fleet/approvals/mod.ts";
+import { type Enrollments, loadEnrollment } from "../../../fleet/enrollment/store/mod.ts";
 import { createGate, type GateDeps, hasPlainArgs, readStoredWork } from "../../../fleet/gate/mod.ts";
 import type { Scope } from "../../../fleet/operation/mod.ts";
 import { meantFiles } from "../../../fleet/releases/mod.ts";
@@ -42,6 +43,7 @@ export const gate = {
       const roleGate = createRoleGate({
         ...{ book: roles.roles.current, administrators, resolve: knowledge.resolver.resolve },
         ...readStoredWork({ jobs: decisions.storage.jobs, rollouts }),
+        labelsOf: (id) => labelsNow(decisions.storage.enrollments, id),
         isNewest: async (environment, commit) => filesNow(later.files).isNewest(environment, commit),
       });
       const { releases } = decisions.releases;
@@ -69,6 +71,16 @@ export const gate = {
       return { gate, roleGate, administrators, resolveFiles, mayUse, later };
     }),
 };
+
+/** The operation says whether there is such an enrollment. */
+async function labelsNow(enrollments: Enrollments, id: string) {
+  try {
+    return (await loadEnrollment(enrollments, id)).record.labels ?? {};
+  } catch (thrown) {
+    if (thrown instanceof SvcError && thrown.kind === "not_found") return {};
+    throw thrown;
+  }
+}
 
 /** @throws SvcError `unavailable` */
 function filesNow<T>(files: T | undefined): T {
