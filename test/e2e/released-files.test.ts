@@ -151,6 +151,8 @@ const restart = async () => {
   await peel[Symbol.asyncDispose]();
   peel = await start();
   await peel.ready;
+  // It hears commands then: they are not sent again here.
+  await peel.log.logged("masters answered hello");
 };
 const ran = (name: string) => existsSync(mark(name));
 const forget = (name: string) => rmSync(mark(name), { force: true });

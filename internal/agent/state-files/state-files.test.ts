@@ -308,6 +308,25 @@ test("files that masters name by the digest of others are refused, also when thi
   expect(await readAll(await files.open("base", { snapshot: good }))).toEqual({ a: "good" });
 });
 
+test("files with the right digest and the parts of others are refused, and do not stay", async () => {
+  const masters = mastersOf(command);
+  const { files } = openPeel(masters);
+  const large = "g".repeat(maxBlobBytes + 1);
+  for (const [good, malicious] of [
+    ["good", "malicious"],
+    [large, large.replaceAll("g", "m")],
+  ] as const) {
+    const snapshot = snapshotOf(contentsOf({ a: good }));
+    masters.disguise = { a: good };
+    await masters.publish({ a: malicious });
+    await expect(files.open("base", { snapshot })).rejects.toThrow("do not match its digest");
+    // The control: a master with the true parts.
+    masters.disguise = {};
+    await masters.publish({ a: good });
+    expect(await readAll(await files.open("base", { snapshot }))).toEqual({ a: good });
+  }
+});
+
 test("the digest of files is the same when they are opened again, also after a restart", async () => {
   const masters = mastersOf(command);
   const { files } = openPeel(masters);

@@ -67,7 +67,7 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
   let wanted: string | undefined;
   let retry: Timer | undefined;
   const cache: Cache = {
-    ...{ blobs: openBlobFiles(join(dir, "blobs")), list, clock, log },
+    ...{ blobs: openBlobFiles(join(dir, "blobs")), list, whole: new Set(), clock, log },
     masters() {
       if (client !== undefined) return client;
       throw new SvcError("unavailable", "cannot fetch state files from the masters: the bus is unreachable");

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Clock } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
@@ -9,6 +10,7 @@ import {
   decodePage,
   decodeRoot,
   type Manifest,
+  type ManifestFile,
   maxBlobBytes,
   type SnapshotSource,
   snapshotOf,
@@ -20,6 +22,8 @@ import type { CachedSnapshot, openSnapshotList } from "./state-snapshots.ts";
 export interface Cache {
   blobs: BlobFiles;
   list: ReturnType<typeof openSnapshotList>;
+  /** Large files whose parts were put together once, and are what the list of files says. */
+  readonly whole: Set<string>;
   /** @throws SvcError `unavailable` while there is no connection */
   masters(): StatesClient;
   clock: Clock;
@@ -87,6 +91,7 @@ export async function syncSnapshot(
       blobsOf(file).map((digest) => ({ digest, size: Math.min(file.size, maxBlobBytes) })),
     ),
   );
+  for (const file of files) await verifyWhole(cache, file);
   const commits = root.origin.commits.map(({ commit }) => commit);
   const snapshot = snapshotOf(files.map((file) => [file.path, file]));
   list.add(environment, { manifest, commits, snapshot }, isInForce);
@@ -101,6 +106,24 @@ export async function syncSnapshot(
   });
   collect(list.all(), blobs, log);
   return snapshot;
+}
+
+/**
+ * Compares the parts of a large file with the digest of the whole. Otherwise a master that lies about them leaves files
+ * that have the right digest and can never be read, also when other masters have the true ones.
+ *
+ * @throws SvcError `unavailable`
+ */
+async function verifyWhole(cache: Cache, file: ManifestFile): Promise<void> {
+  if (file.blobs === undefined) return;
+  const id = [file.digest, ...file.blobs].join();
+  if (cache.whole.has(id)) return;
+  const hash = createHash("sha256");
+  for (const blob of file.blobs) hash.update(await obtain(cache, blob));
+  if (hash.digest("hex") !== file.digest) {
+    throw new SvcError("unavailable", `the parts of the state file ${file.path} do not match its digest`);
+  }
+  cache.whole.add(id);
 }
 
 /** Fetches each content once that this host does not have. @param fetched counts them */
