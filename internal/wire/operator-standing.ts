@@ -86,7 +86,7 @@ function judgeAdministrator(standing: Standing, listed: Administrator, key: stri
     return { refused: `${name} has another key in the file of administrators: log in with that one` };
   }
   if (isDisabledAdministrator(standing, listed)) {
-    return { refused: `the administrator ${name} is disabled: another one enables it` };
+    return { refused: `the administrator ${name} is disabled: another one runs svc operator enable ${name}` };
   }
   return { operator: { name, publicKey, roles: [adminRole] } };
 }
@@ -121,7 +121,9 @@ function refusalOf(standing: Standing, record: SignedOperatorRecord, at: number)
     return `the record of ${name} on the bus has version ${version}, and version ${floor} was there: someone put an old one back`;
   }
   if (!standing.isSigned(record)) return `the record of ${name} is not signed as it is stored`;
-  if (record.disabled === true) return `${name} is disabled: an operator with role admin enables it`;
+  if (record.disabled === true) {
+    return `${name} is disabled: an operator with role admin runs svc operator enable ${name}`;
+  }
   if (expiresAt !== undefined && expiresAt <= at) {
     return `${name} ended at ${rfc3339(expiresAt)}: an operator with role admin adds it again`;
   }

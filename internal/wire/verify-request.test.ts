@@ -9,7 +9,8 @@ const now = Date.UTC(2026, 5, 1);
 const ann = { name: "ann", publicKey: key.publicKey, roles: ["operator"] };
 const registry: RequestRegistry = {
   judge(name, given) {
-    if (name === "eve") return { refused: "eve is disabled: an operator with role admin enables it" };
+    if (name === "eve")
+      return { refused: "eve is disabled: an operator with role admin runs svc operator enable eve" };
     if (name !== ann.name) return { refused: `the operator ${name} does not exist` };
     return given === key.publicKey ? { operator: ann } : { refused: "ann has another key" };
   },
@@ -37,7 +38,12 @@ describe("refused", () => {
     ["tampered", { ...made(), body: new Uint8Array(4) }, subject, "it was changed on its way"],
     ["under another name", { ...made(), operator: "root" }, subject, "the request of root is refused"],
     ["unknown", made({ operator: "bob" }), subject, "the operator bob does not exist"],
-    ["disabled", made({ operator: "eve" }), subject, "an operator with role admin enables it"],
+    [
+      "disabled",
+      made({ operator: "eve" }),
+      subject,
+      "an operator with role admin runs svc operator enable eve",
+    ],
     ["another key", made({}, newKeyPair("user", systemRandom)), subject, "ann has another key"],
   ];
   test.each(cases)("%s", (_, request, at, says) => {

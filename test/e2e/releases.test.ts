@@ -1,10 +1,12 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
+import { systemRandom } from "../../internal/base/id.ts";
+import { decode, encode } from "../../internal/base/msgpack.ts";
 import type { Bus } from "../../internal/bus/connection/connect.ts";
 import { type Bucket, openBucket } from "../../internal/bus/storage/bucket.ts";
-import type { KeyPair } from "../../internal/identity/nkey.ts";
+import { type KeyPair, newKeyPair } from "../../internal/identity/nkey.ts";
 import { readOperatorFile } from "../../internal/identity/operator-file.ts";
 import { decodeOperator } from "../../internal/wire/operator-record.ts";
 import { openRelease, type Release, signRelease } from "../../internal/wire/release.ts";
@@ -12,7 +14,7 @@ import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { call } from "../harness/enrollee.ts";
 import { makeRepository, type TestRepository } from "../harness/git.ts";
 import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
-import { newOperator, writeOperatorFile } from "../harness/operators.ts";
+import { newOperator, requestAs, signedBy, writeOperatorFile } from "../harness/operators.ts";
 import { newPerson, type Person } from "../harness/person.ts";
 import { runProgram } from "../harness/process.ts";
 import { listAdministrators } from "../harness/registered.ts";
@@ -236,4 +238,61 @@ test("what an operator released stays when it is removed, also when another one 
   await forge(thiefs);
   await until(async () => (await inForce())?.version === 4);
   expect(await onEveryMaster()).toEqual([4, 4, 4]);
+});
+
+describe("a release that is refused says in one line what to do, and changes nothing", () => {
+  /** Sends a release as a client of its own would, signed by whom it names. */
+  async function offer(more: Partial<Omit<Release, "key">>): Promise<string> {
+    const {
+      key: _,
+      signature: __,
+      ...current
+    } = openRelease((await bucket.get("base"))?.value ?? new Uint8Array());
+    const next = { ...current, version: current.version + 1, releasedAt: systemClock.now() };
+    const bytes = signRelease({ ...next, ...more }, keyOf(anna as Person));
+    const carl = { name: "carl", key: keyOf(administrator), roles: [] };
+    const subject = "svc.admin.states.release";
+    const request = signedBy(carl, subject, encode({ release: bytes }));
+    const { error } = decode(await requestAs(owner, carl, subject, request)) as {
+      error?: { message: string };
+    };
+    return error?.message ?? "";
+  }
+  const state = async () => [
+    await onEveryMaster(),
+    Buffer.from((await bucket.get("base"))?.value ?? []).toString("hex"),
+  ];
+
+  test.each<
+    [what: string, arrange: () => Promise<unknown>, more: Partial<Omit<Release, "key">>, reason: string]
+  >([
+    [
+      "for another fleet",
+      async () => {},
+      { fleet: newKeyPair("account", systemRandom).publicKey },
+      "and this is the fleet",
+    ],
+    ["of an older version", async () => {}, { version: 2 }, "and this one has 2"],
+    [
+      "by a disabled operator",
+      () => administrator.svc("operator", "disable", "anna"),
+      {},
+      "anna is disabled",
+    ],
+  ])("%s", async (_, arrange, more, reason) => {
+    await arrange();
+    const before = await state();
+    const message = await offer(more);
+    expect(message).toContain(reason);
+    expect(message).not.toContain("\n");
+    expect(await state()).toEqual(before);
+    // What it says to do is enough.
+    const [, next = ""] = /\brun[s]? svc ((?:operator enable|states release)(?: anna)?)/.exec(message) ?? [];
+    if (next.startsWith("operator")) {
+      expect((await administrator.svc(...next.split(" "))).code).toBe(0);
+    } else expect(next).toBe("states release");
+    const { version } = (await inForce()) as Release;
+    expect((await released()).stdout).toContain(`as version ${version + 1} of base`);
+    expect(await onEveryMaster()).toEqual(Array(3).fill(version + 1));
+  });
 });

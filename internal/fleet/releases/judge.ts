@@ -36,13 +36,13 @@ export function createReleaseJudge({ fleet, registry, mayRelease, clock }: Relea
   const accepted = createBoundedMap<true>(maxAccepted);
   const requested = (release: SignedRelease, at: number): string | undefined => {
     if (release.fleet !== fleet)
-      return `it is for the fleet ${release.fleet}, and this is the fleet ${fleet}`;
-    if (!isSignedRelease(release)) return "it is not signed as it is";
+      return `it is for the fleet ${release.fleet}, and this is the fleet ${fleet}: run svc states release with the operator file of this fleet`;
+    if (!isSignedRelease(release)) return "it is not signed as it is: run svc states release again";
     const { operator, key, environment } = release;
     const judged = registry.judge(operator, key, at);
     if ("operator" in judged) {
       if (mayRelease(judged.operator.roles)) return undefined;
-      return `${operator} has no role that allows states release`;
+      return `${operator} has no role that allows states release: someone with such a role runs svc states release (svc roles show)`;
     }
     return stayedReleased(registry, release, at) === true
       ? undefined
