@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { readTaken } from "../../internal/agent/releases/release-file.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import { makeDirectory, publicMode, secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
 import { newId, systemRandom } from "../../internal/base/id.ts";
@@ -11,14 +12,22 @@ import { parseCredentials } from "../../internal/identity/credentials.ts";
 import { readClaims } from "../../internal/identity/jwt.ts";
 import { merkleTree } from "../../internal/identity/merkle/merkle.ts";
 import { keyPairFromSeed } from "../../internal/identity/nkey.ts";
+import { snapshotOf } from "../../internal/tree/files/snapshot.ts";
 import { formatAdministrators } from "../../internal/wire/administrators.ts";
 import { type Call, type Evidence, encodeCall } from "../../internal/wire/call.ts";
 import { signCommand } from "../../internal/wire/command.ts";
-import { encodeOperator, signOperator } from "../../internal/wire/operator-record.ts";
+import {
+  encodeOperator,
+  lastRecordKey,
+  type OperatorRecord,
+  type SignedOperatorRecord,
+  signOperator,
+} from "../../internal/wire/operator-record.ts";
 import { signRelease } from "../../internal/wire/release.ts";
 import { signRequest } from "../../internal/wire/signed-request.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { send } from "../harness/client.ts";
+import { contentsOf } from "../harness/contents.ts";
 import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
 import {
   newOperator,
@@ -51,15 +60,14 @@ let peel: TestPeel;
 
 /** Makes a state file that leaves a mark, and waits until masters have published it. @returns the snapshot */
 async function publish(name: string): Promise<string> {
-  const before = await inForce();
-  const touch = `${name}:\n  cmd.run:\n    - name: touch ${mark(name)}\n`;
-  writeFileAtomic(join(states, "web.sls"), touch, publicMode);
-  writeFileAtomic(join(states, "top.sls"), "base:\n  '*':\n    - web\n", publicMode);
-  const published = await until(async () => {
-    const now = await inForce();
-    return now === before ? undefined : now;
-  });
-  return published ?? "";
+  const texts = {
+    "top.sls": "base:\n  '*':\n    - web\n",
+    "web.sls": `${name}:\n  cmd.run:\n    - name: touch ${mark(name)}\n`,
+  };
+  for (const [path, text] of Object.entries(texts)) writeFileAtomic(join(states, path), text, publicMode);
+  const snapshot = snapshotOf(contentsOf(texts));
+  await until(async () => (await inForce()) === snapshot);
+  return snapshot;
 }
 
 const rest = async (method: string, path: string, body?: unknown) =>
@@ -339,5 +347,79 @@ describe("once files are released", () => {
       expect(await command(call, signedBy(ann, call))).toMatchObject({ success: true });
     }
     expect(ran("evil")).toBe(false);
+  });
+});
+
+/** Names and versions of the records that the peel has. */
+const storedByPeel = () =>
+  [...readTaken(join(dataDir, "auth", "releases")).records.values()].map(
+    ({ name, version }) => `${name} ${version}`,
+  );
+
+describe("an operator who released files, and whose key a thief has,", () => {
+  const rel = newOperator("rel");
+  const record = (version: number, more: Partial<OperatorRecord> = {}, of = rel) =>
+    signOperator(
+      {
+        ...{ name: "rel", publicKey: of.key.publicKey, roles: ["admin"], createdAt: 0, createdBy: root.name },
+        ...{ version, ...more },
+      },
+      root.key,
+    );
+  const last = { disabled: true, released: { base: 4 } } as const;
+  const put = async (signed: SignedOperatorRecord, key = signed.name) =>
+    (await openBucket(thief, "operators")).put(key, encodeOperator(signed));
+  let released = "";
+
+  /** Release 4 runs by itself, and the next one of the thief does not, with what a master sends along. */
+  async function staysReleased(...records: SignedOperatorRecord[]): Promise<void> {
+    const [theirs] = [release(5, evil, rel)];
+    const next = { bytes: theirs.bytes, records: records.map(encodeOperator) };
+    forget("released");
+    expect(await command(highstate({ content: contentOf(evil), release: next }))).toEqual({
+      success: false,
+      error: notOf(4),
+    });
+    await until(() => ran("released"));
+    const { jid } = await rest("POST", "/api/v1/jobs", { targets: ["web-1"], function: "state.highstate" });
+    await until(async () => JSON.stringify(await rest("GET", `/api/v1/jobs/${jid}`)).includes('"ok"'));
+    expect(ran("evil")).toBe(false);
+  }
+
+  test("is disabled: what was released stays on the peel, and nothing new comes", async () => {
+    await put(record(1));
+    released = await publish("released");
+    const subject = "svc.admin.states.release";
+    const body = encode({ release: release(4, released, rel).bytes });
+    expect(decode(await requestAs(thief, rel, subject, signRequestOf(rel, subject, body)))).toMatchObject({
+      ok: true,
+    });
+    await peel.log.logged("release taken", ({ version }) => version === 4);
+    await put(record(2, last));
+    // It learns that without a command, and does not forget it.
+    await until(() => storedByPeel().includes("rel 2"));
+    await staysReleased(record(1));
+    await restart();
+    await staysReleased(record(1));
+  });
+
+  test("is removed, and another one has the name: the same, also for a master without a log", async () => {
+    await put(record(3, last), lastRecordKey(record(3)));
+    const bucket = await openBucket(thief, "operators");
+    await bucket.remove("rel", (await bucket.get("rel"))?.revision ?? 0);
+    const other = newOperator("rel");
+    await put(record(4, {}, other));
+    await until(() => storedByPeel().includes("rel 3"));
+    await master[Symbol.asyncDispose]();
+    master = await startMaster(bus, { flags: ["--states-dir", states] });
+    for (const restarted of [false, true]) {
+      if (restarted) await restart();
+      await staysReleased(record(1), record(4, {}, other));
+    }
+    // The control: the one who has the name now releases.
+    const next = { bytes: release(5, good, other).bytes, records: [encodeOperator(record(4, {}, other))] };
+    expect(await command(highstate({ content: contentOf(good), release: next }))).toMatchObject({
+      success: true,
+    });
   });
 });
