@@ -175,5 +175,10 @@ export function findSnapshot(
   );
 }
 
-const nothingReleased = (environment: string): string =>
-  environment === "base" ? "no state files are released" : `no state files of ${environment} are released`;
+function nothingReleased(environment: string): string {
+  const [files, option] =
+    environment === "base"
+      ? ["no state files", ""]
+      : [`no state files of ${environment}`, ` --environment ${environment}`];
+  return `${files} are released: an operator releases them with svc states release${option}`;
+}
