@@ -8,7 +8,7 @@ import { systemClock } from "../../base/clock.ts";
 import { systemRandom } from "../../base/id.ts";
 import { subjectsOfScopes } from "../../doors/rooms/grants.ts";
 import { formatCredentials, keyPairFromSeed, newKeyPair, readClaims } from "../../identity/mod.ts";
-import { provision } from "../assets/mod.ts";
+import { assets, lintBus, provision } from "../assets/mod.ts";
 import { type Bus, connectBus } from "../connection/mod.ts";
 import { encodeOperatorUser, operatorInboxPrefix } from "./operator-users.ts";
 
@@ -36,6 +36,9 @@ async function connectOperator(of: TestBus): Promise<Bus> {
     inboxPrefix: operatorInboxPrefix(user.publicKey),
   });
 }
+
+/** Another operator, and a peel. */
+const other = newKeyPair("user", systemRandom).publicKey;
 
 const api = [
   ...["INFO", "STREAM.NAMES", "STREAM.LIST", "ACCOUNT.PURGE.x", "CONSUMER.CREATE.job-events"],
@@ -73,6 +76,8 @@ const published = [
   ],
   ...["svc.job.job-1.dispatch.web-1", "svc.job.job-1.return.web-1", "svc.event.web-1.x", "svc.audit.x"],
   ...["svc.master.known-keys", "svc.peel.web-1.hello", "$SYS.REQ.SERVER.PING"],
+  ...[`_INBOX.${other}.x`, `svc.op.${other}.svc.job.request`, `svc.op.${other}.svc.admin.follow.x`],
+  ...["_INBOX.x", "_INBOX_web-1.x", "svc.op.x"],
 ];
 const subscribed = [
   ...[
@@ -87,6 +92,7 @@ const subscribed = [
     "svc.audit.>",
   ],
   ...["$KV.>", "$KV.jobs.*", "$KV.rollouts.*", "$JS.>", "$JS.EVENT.>", "$SYS.>"],
+  ...[`_INBOX.${other}.>`, `svc.op.${other}.>`, "_INBOX_web-1.>", "svc.admin.>"],
 ];
 
 describe.each(natsServerVersions())("on a server $version", ({ path }) => {
@@ -106,8 +112,8 @@ describe.each(natsServerVersions())("on a server $version", ({ path }) => {
       for (const subject of published) person.nats.publish(subject, "x");
       for (const subject of subscribed) person.nats.subscribe(subject, { callback() {} });
       await person.nats.flush();
-      // admin.creds reads the inboxes of all that have no key of their own.
-      const own = who === "admin.creds" ? ["_INBOX.*"] : [];
+      // Who signs with a key and connects with admin.creds gets answers in the inbox of that key.
+      const own = who === "admin.creds" ? ["_INBOX.*", `_INBOX.${other}.>`] : [];
       const wanted = [
         ...published.map((subject) => `publish ${subject}`),
         ...subscribed.filter((subject) => !own.includes(subject)).map((subject) => `subscription ${subject}`),
@@ -132,6 +138,11 @@ describe.each(natsServerVersions())("on a server $version", ({ path }) => {
       }
       const { streams } = await master.nats.jetstreamManager();
       expect((await streams.info("job-events")).state.consumer_count).toBe(0);
+      // A master may do all that: the same consumer is made, and named as one that no master needs.
+      const made = await master.nats.request("$JS.API.CONSUMER.CREATE.job-events", JSON.stringify(config));
+      expect(made.json()).not.toHaveProperty("error");
+      const { foreign } = await lintBus(master, assets.audit.ttlMs);
+      expect(foreign).toMatchObject([{ stream: "job-events", delivers_to: "svc.job.request" }]);
       await person.nats.close();
       await master.nats.close();
     },
