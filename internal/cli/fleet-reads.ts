@@ -23,6 +23,7 @@ export type ForeignConsumer = AnswerTo<typeof clusterOperations.lintBus>["foreig
 type Environment = AnswerTo<typeof releaseOperations.listReleases>["environments"][number];
 /** State files that wait for a release. */
 export type Candidate = { environment: string } & NonNullable<Environment["candidate"]>;
+export type StateFiles = AnswerTo<typeof releaseOperations.listFiles>;
 export type Heartbeat = AnswerTo<typeof peelOperations.showHeartbeat>["heartbeat"];
 
 /** What svc status and svc doctor read: from the masters, or from what is stored. */
@@ -47,6 +48,8 @@ export interface FleetReads {
   candidates?(): Promise<Candidate[]>;
   /** Consumers on the bus that no master made; absent where no master is contacted. */
   foreignConsumers?(): Promise<ForeignConsumer[]>;
+  /** The state files in force, and what is refused; absent where no master is contacted. */
+  files?(): Promise<StateFiles>;
   lastJob(peel: string): Promise<Pick<JobSummary, "jid" | "function" | "status"> | undefined>;
 }
 
@@ -90,6 +93,7 @@ export function readFleet(bus: Bus): FleetReads {
       );
     },
     foreignConsumers: async () => (await request(bus, clusterOperations.lintBus, {}, at)).foreign,
+    files: () => request(bus, releaseOperations.listFiles, {}, at),
     lastJob: async (target) => (await request(bus, jobOperations.listJobs, { target, limit: 1 }, at)).jobs[0],
   };
 }

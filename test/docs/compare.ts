@@ -13,7 +13,7 @@ export function bind(text: string, bindings: Bindings): string {
 function plain(text: string): string {
   return text
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME")
-    .replace(/(?<=\bfiles of \S+ at )[0-9a-f]{12}\b/g, "DIGEST")
+    .replace(/(?<=\bfiles of \S+ at |^base +local +)[0-9a-f]{12}\b/gm, "DIGEST")
     .replace(/\b[A-Z2-7]{4}(?:-[A-Z2-7]{4}){3}\b/g, "KEY")
     .replace(/(?<![\d.])\d+\.\d+\.\d+(?![\d.])/g, "VERSION")
     .replace(/\b\d\S* ago\b/g, "AGE ago")

@@ -179,9 +179,13 @@ test("the answers about peels are as described", async () => {
   }
 });
 
-test("the answer about released state files is as described", async () => {
-  const path = "/api/v1/states/releases";
-  await expectDescribed("listReleases", call(master, { path, headers: bearer }), 200);
+test("the answers about state files are as described", async () => {
+  for (const [name, path] of [
+    ["listReleases", "/api/v1/states/releases"],
+    ["listFiles", "/api/v1/states/files"],
+  ] as const) {
+    await expectDescribed(name, call(master, { path, headers: bearer }), 200);
+  }
 });
 
 test("the answers about tokens that hosts join with are as described", async () => {

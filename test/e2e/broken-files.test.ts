@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { startBus, type TestBus } from "../harness/bus.ts";
+import { call } from "../harness/enrollee.ts";
 import { type Daemon, type MasterDaemon, startMasterBinary, startPeelBinary, svc } from "../harness/fleet.ts";
 import { makeRepository, type TestRepository } from "../harness/git.ts";
 import { until } from "../harness/until.ts";
@@ -109,8 +110,30 @@ test("a broken push leaves the last good snapshot in force, and a fix comes into
 
   const status = await svc(bus, "status");
   expect(status.stdout + status.stderr).toContain("motd.sls:4:1: ");
+  expect(status.stdout).toMatch(/^base +motd\.sls:4:1 +file\.managed: unknown requisite/m);
+  expect(status.stdout).toMatch(/^base +motd\.sls:7:1 +unknown state function/m);
   const doctor = await svc(bus, "doctor");
   expect(doctor.stdout + doctor.stderr).toContain("motd.sls:4:1: ");
+  expect(doctor.stdout).toMatch(/^warn +state files +base motd\.sls:4:1 .*; base motd\.sls:7:1 /m);
+  // Any master answers, also the one that does not publish.
+  for (const { url, token } of masters) {
+    const headers = { authorization: `Bearer ${token}` };
+    const { json } = await call({ url, ca: bus.caPem }, { path: "/api/v1/states/files", headers });
+    expect(json).toMatchObject({
+      environments: [{ content: { environment: "base" } }],
+      report: {
+        refused: [
+          {
+            ...{ environment: "base", commit: broken },
+            problems: [
+              { file: "motd.sls", line: 4, column: 1 },
+              { file: "motd.sls", line: 7, column: 1 },
+            ],
+          },
+        ],
+      },
+    });
+  }
   await until(async () => (await events()).length === 1);
   expect(await events()).toMatchObject([
     {

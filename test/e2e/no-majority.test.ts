@@ -202,6 +202,7 @@ function requestsOf(fleet: Fleet) {
     "GET /api/v1/peels/:id/states": { path: "/api/v1/peels/member/states", authorization, well: 200 },
     "GET /api/v1/states/status": { path: "/api/v1/states/status", authorization, well: 200 },
     "GET /api/v1/states/releases": { path: "/api/v1/states/releases", authorization, well: 200 },
+    "GET /api/v1/states/files": { path: "/api/v1/states/files", authorization, well: 200 },
     "GET /api/v1/states/drift": { path: "/api/v1/states/drift", authorization, well: 200 },
     "GET /api/v1/peels/:id/facts": { path: "/api/v1/peels/member/facts", authorization, well: 404 },
     "GET /api/v1/peels/:id/facts/history": {
@@ -333,7 +334,7 @@ function busRequestsOf({ waiting, member, suspended, jid, rollout: id }: Fleet, 
     ...{ getFactsHistory: { id: "member" }, findFacts: { show: "os" }, countFacts: { by: "os" } },
     ...{ showSettings: { id: "member" }, explainSettings: { id: "member", name: "a" } },
     ...{ revealSettings: { id: "member" }, revealExplained: { id: "member", name: "a" }, listKinds: {} },
-    listReleases: {},
+    ...{ listReleases: {}, listFiles: {} },
     mayDo: { kind: "jobs", action: "run", target: "*", function: "test.ping", roles: ["operator"] },
     verifyDecisions: {},
   };

@@ -290,10 +290,15 @@ describe("credentials that are older than a grant", () => {
     ]);
     const shown = JSON.parse((await cli(own, "status", "--output", "json")).stdout);
     expect(shown.notes.toSorted()).toEqual([
-      ...["jobs", "masters", "peels", "pending enrollments", "rollouts", "strays"].map((what) =>
-        expect.stringContaining(`cannot show ${what}: these credentials may not publish on svc.`),
+      ...["jobs", "masters", "peels", "pending enrollments", "rollouts", "state files", "strays"].map(
+        (what) => expect.stringContaining(`cannot show ${what}: these credentials may not publish on svc.`),
       ),
     ]);
+    // Nothing was counted, so no number is printed.
+    const text = await cli(own, "status");
+    expect([text.exit, text.stdout]).toEqual([1, expect.stringMatching(/^peels +not shown$/m)]);
+    expect(text.stdout).not.toMatch(/^(?:pending|running jobs|rollouts|masters) +0/m);
+    expect(shown.not_shown).toHaveLength(7);
     const ran = await cli(own, "run", "web-1", "test.ping", "--async");
     expect([ran.exit, ran.stderr]).toEqual([
       1,

@@ -138,6 +138,7 @@ export const inputs: Readonly<Record<string, [fields: Fields, wrong: Fields]>> =
     { environment: "base", commit: "abcdef" },
     { environment: "../a", commit: "HEAD" },
   ],
+  "states.files": [{}, { environment: 1 }],
   "states.release": [{ release: Buffer.from("x") }, { release: "x" }],
   "events.list": [
     { tag: "svc/job/**", limit: 3 },

@@ -57,6 +57,8 @@ export const readyzSubject = (master: string): string => `svc.master.${master}.r
 export const keySubject = (bucket: string, key: string): string => `$KV.${bucket}.${key}`;
 /** Where the other masters ask it the same; no operator may publish there, so nobody signs it. */
 export const readyzOfMasterSubject = (master: string): string => `svc.master.readiness.${master}`;
+/** Where the other masters ask the one that publishes state files what it refuses. */
+export const filesOfMasterSubject = (master: string): string => `svc.master.files.${master}`;
 /** The inbox prefix of a peel: no other client may subscribe below it. */
 export const peelInboxPrefix = (peel: string): string => `_INBOX_${peel}`;
 

@@ -21,7 +21,7 @@ import { readFleet } from "../fleet-reads.ts";
 import { inTime } from "../in-time.ts";
 import { operatorBus, operatorSpan, operatorTracing } from "../operator.ts";
 import type { DoctorContext } from "./context.ts";
-import { leaseStep, masterStep } from "./masters.ts";
+import { filesStep, leaseStep, masterStep } from "./masters.ts";
 import { peelSteps } from "./peel.ts";
 import { storageSteps } from "./storage.ts";
 
@@ -57,6 +57,7 @@ const steps: readonly Step<DoctorContext>[] = [
   ...storageSteps,
   masterStep,
   leaseStep,
+  filesStep,
   tracesStep,
 ];
 
@@ -101,6 +102,7 @@ export async function findTrouble(
       connect: bus,
       reads,
       masters: once(async () => (await reads()).masters()),
+      files: async () => (await reads()).files?.(),
       probe: once(async () => {
         const reader = await reads();
         const requestedAt = cli.clock.now();

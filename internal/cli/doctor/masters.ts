@@ -2,7 +2,12 @@ import { SvcError } from "../../base/errors.ts";
 import { version } from "../../base/version.ts";
 import { hasFailed, type MasterReadiness } from "../../fleet/masters/mod.ts";
 import { judgeEnd, type Step } from "../../program/diagnosis/mod.ts";
+import { NoMaster } from "../request.ts";
+import { filesTotal, refusedRows } from "../status/files.ts";
 import type { DoctorContext } from "./context.ts";
+
+/** Of refused state files, in one line. */
+const maxProblems = 3;
 
 /** Checks that masters run, are ready as they say themselves, have the same version, and certificates that do not expire soon. */
 export const masterStep: Step<DoctorContext> = {
@@ -83,3 +88,27 @@ export const leaseStep: Step<DoctorContext> = {
     return { level: "ok", message: named.sort().join(", ") };
   },
 };
+
+/** Checks that all state files come into force, and names the first problems. */
+export const filesStep: Step<DoctorContext> = {
+  name: "state files",
+  needs: ["masters"],
+  next: "run svc status, which names all of them",
+  async check(context) {
+    const found = await context.files().catch(notShown);
+    if (found === undefined) return { level: "ok", message: "not read without a master" };
+    if (typeof found === "string") return { level: "ok", message: found };
+    const rows = (found.report?.refused ?? []).flatMap(refusedRows);
+    if (rows.length === 0) return { level: "ok", message: filesTotal(found) };
+    const shown = rows.slice(0, maxProblems).map((cells) => cells.join(" "));
+    const more = rows.length - shown.length;
+    return { level: "warn", message: `${shown.join("; ")}${more > 0 ? `; and ${more} more` : ""}` };
+  },
+};
+
+/** The version before does not say, and a role need not allow it. */
+function notShown(thrown: unknown): string {
+  if (thrown instanceof NoMaster) return "masters do not report them";
+  if (thrown instanceof SvcError && thrown.kind === "forbidden") return `not shown: ${thrown.message}`;
+  throw thrown;
+}

@@ -10,7 +10,7 @@ const columns: Columns = {
   RELEASED: "spare ago",
   BY: "spare text",
   FILES: "word",
-  PUBLISHED: "word",
+  PUBLISHED: "text",
   WAITS: "spare ago",
   CANDIDATE: "prose",
 };

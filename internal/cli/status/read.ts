@@ -6,7 +6,15 @@ import type { EnrollmentSummary } from "../../fleet/enrollment/record/mod.ts";
 import { hasFailed } from "../../fleet/masters/mod.ts";
 import type { RolloutSummary } from "../../fleet/rollout/mod.ts";
 import { soonMs } from "../../program/diagnosis/mod.ts";
-import type { Candidate, FleetReads, ForeignConsumer, Masters, PeelSurvey, Stray } from "../fleet-reads.ts";
+import type {
+  Candidate,
+  FleetReads,
+  ForeignConsumer,
+  Masters,
+  PeelSurvey,
+  StateFiles,
+  Stray,
+} from "../fleet-reads.ts";
 import { NoMaster } from "../request.ts";
 
 /** The state of a fleet. */
@@ -31,11 +39,23 @@ export interface FleetStatus {
     started_at: string;
   })[];
   leases: Masters["leases"];
+  /** The state files in force, and what is refused. */
+  files: StateFiles;
   /** Expiries within 30 days, earliest first. */
   ending: { what: string; ends_at: string }[];
+  /** What was not read, or may not be: of that, the fields above say nothing. */
+  not_shown: StatusPart[];
   /** Remarks for the operator. */
   notes: string[];
 }
+
+/** How many parts there are while storage is not examined. */
+const allParts = 7;
+
+/** What is read on its own. */
+export type StatusPart =
+  | ("masters" | "storage" | "peels" | "pending enrollments" | "strays")
+  | ("jobs" | "rollouts" | "state files");
 
 const nothing: PeelSurvey = {
   ...{ states: {}, alive: 0, silent: [], silent_count: 0, versions: {}, wrong_clocks: [], refusing: [] },
@@ -48,6 +68,24 @@ const nothing: PeelSurvey = {
   },
 };
 const unknown: Masters = { masters: [], leases: [] };
+const noFiles: StateFiles = { environments: [] };
+
+/** An operator who may not see these sees the rest. */
+async function readOptional({ foreignConsumers, candidates }: FleetReads, late: AbortSignal) {
+  const read = <T>(reading: (() => Promise<T[]>) | undefined): Promise<T[]> | T[] =>
+    reading === undefined ? [] : abortable(reading(), late).catch(() => []);
+  const [foreign, waiting] = await Promise.all([read(foreignConsumers), read(candidates)]);
+  return { foreign, candidates: waiting };
+}
+
+/** Masters of the version before say nothing of them, and neither does what is stored. */
+const readFiles = async ({ files }: FleetReads): Promise<StateFiles> => {
+  if (files === undefined) return noFiles;
+  return files().catch((thrown) => {
+    if (thrown instanceof NoMaster) return noFiles;
+    throw thrown;
+  });
+};
 
 /**
  * Reads the state of a fleet. What does not answer is missing, and named in the notes.
@@ -66,27 +104,27 @@ export async function readStatus(
   const { certificateEnds, late, now } = options;
   const notes: string[] = [];
   let failed = false;
-  const part = <T>(what: string, reading: Promise<T>, otherwise: T): Promise<T> =>
+  const missing = new Set<StatusPart>();
+  const part = <T>(what: StatusPart, reading: Promise<T>, otherwise: T): Promise<T> =>
     abortable(reading, late).catch((thrown) => {
       if (thrown instanceof NoMaster) throw nobody();
       failed ||= toSvcError(thrown).kind !== "forbidden";
+      missing.add(what);
       const reason = thrown instanceof SvcError ? thrown.message : describeError(thrown);
       notes.push(`cannot show ${what}: ${reason}`);
       return otherwise;
     });
-  const [foreign = [], candidates = [], masters, survey, pending, strays, jobs, rollouts] = await Promise.all(
-    [
-      // An operator who may not see it sees the rest.
-      reads.foreignConsumers && abortable(reads.foreignConsumers(), late).catch(() => undefined),
-      reads.candidates && abortable(reads.candidates(), late).catch(() => undefined),
+  const [{ foreign, candidates }, masters, survey, pending, strays, jobs, rollouts, files] =
+    await Promise.all([
+      readOptional(reads, late),
       part("masters", reads.masters(), unknown),
       part("peels", reads.survey(), nothing),
       part("pending enrollments", reads.pending(), []),
       part("strays", reads.strays(), []),
       part("jobs", reads.jobs(), []),
       part("rollouts", reads.rollouts(), []),
-    ],
-  );
+      part("state files", readFiles(reads), noFiles),
+    ]);
   notes.push(...notesOnMasters(masters), ...foreign.slice(0, maxForeign).map(noteOnForeign));
   if (masters !== unknown && masters.masters.length === 0) {
     const problem = await part(
@@ -109,10 +147,14 @@ export async function readStatus(
       started_at: since,
     })),
     leases: masters.leases,
+    files,
     ending: endingOf(masters, ending, certificateEnds, now),
+    not_shown: [...missing],
     notes,
   };
-  return { status, failed: failed || masters.masters.some(hasFailed) };
+  // Who may see nothing at all has the wrong credentials, or too few roles.
+  const isEmpty = missing.size >= allParts;
+  return { status, failed: failed || isEmpty || masters.masters.some(hasFailed) };
 }
 
 const nobody = () =>

@@ -18,7 +18,8 @@ import { readFleet } from "../fleet-reads.ts";
 import { inTime } from "../in-time.ts";
 import { operatorBus, operatorSpan } from "../operator.ts";
 import { candidateText } from "../states/releases.ts";
-import { type FleetStatus, readStatus } from "./read.ts";
+import { filesTables, filesTotal } from "./files.ts";
+import { type FleetStatus, readStatus, type StatusPart } from "./read.ts";
 
 /** Maximum number of listed items per kind. `--output json` lists all. */
 const maxNamed = 10;
@@ -63,26 +64,36 @@ export function formatStatus(status: FleetStatus, style: TableStyle): string {
 }
 
 function totalsOf(status: FleetStatus): Parameters<typeof formatFields>[0] {
-  const { peels, pending, clones, credentials, strays, jobs, rollouts, masters } = status;
+  const { peels, pending, clones, credentials, strays, jobs, rollouts, masters, files } = status;
+  // A zero would look like a count.
+  const of = (part: StatusPart, text: string) => (status.not_shown.includes(part) ? "not shown" : text);
   const states = enrollmentStates.flatMap((state) =>
     peels.states[state] === undefined ? [] : [`${peels.states[state]} ${state}`],
   );
   const versions = Object.entries(peels.versions).map(([version, count]) => `${count} of ${version}`);
   const paused = rollouts.filter(({ status: one }) => one === "paused").length;
   return [
-    ["enrollments", states.join(", ") || "none"],
-    ["peels", `${peels.alive} alive, ${peels.silent_count} silent`],
+    ["enrollments", of("peels", states.join(", ") || "none")],
+    ["peels", of("peels", `${peels.alive} alive, ${peels.silent_count} silent`)],
     ...(versions.length === 0 ? [] : [["versions", versions.join(", ")] as const]),
-    ["pending", `${pending.length}`],
+    ["pending", of("pending enrollments", `${pending.length}`)],
     ...(strays.length === 0 ? [] : [["strays", `${strays.length}`] as const]),
     ...(clones.length === 0 ? [] : [["clones suspected", `${clones.length}`] as const]),
     [
       "credentials",
-      `${credentials.within_7_days} end within 7 days, ${credentials.within_30_days} within 30 days, ${credentials.ended} have ended`,
+      of(
+        "peels",
+        `${credentials.within_7_days} end within 7 days, ${credentials.within_30_days} within 30 days, ${credentials.ended} have ended`,
+      ),
     ],
-    ["running jobs", `${jobs.length}`],
-    ["rollouts", `${rollouts.length - paused} running, ${paused} paused`],
-    ["masters", `${masters.length} alive`],
+    ["running jobs", of("jobs", `${jobs.length}`)],
+    ["rollouts", of("rollouts", `${rollouts.length - paused} running, ${paused} paused`)],
+    ["masters", of("masters", `${masters.length} alive`)],
+    ...(files.publisher === undefined &&
+    files.environments.length === 0 &&
+    !status.not_shown.includes("state files")
+      ? []
+      : [["state files", of("state files", filesTotal(files))] as const]),
   ];
 }
 
@@ -99,6 +110,7 @@ function tablesOf(status: FleetStatus): [Columns, string[][]][] {
       { LEASE: "word", HOLDER: "text", SINCE: "ago" },
       leases.map(({ name, holder, since }) => [name, holder, since ?? "-"]),
     ],
+    ...filesTables(status.files),
     [
       { PENDING: "id", "PEEL ID": "text", TRUST: "state", CREATED: "ago" },
       pending.map((one) => [one.id, displayPeelId(one.peel_id), one.trust, one.created_at]),

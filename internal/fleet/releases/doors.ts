@@ -12,4 +12,11 @@ export const releaseDoors = {
     },
     bus: { subject: "svc.admin.states.releases" },
   },
+  listFiles: {
+    rest: {
+      ...{ method: "GET", path: "/api/v1/states/files", tag: "States", readsAll: true },
+      answers: { 200: "The files of each environment, and what is refused" },
+    },
+    bus: { subject: "svc.admin.states.files" },
+  },
 } as const satisfies Doors<typeof operations>;

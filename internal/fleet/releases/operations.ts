@@ -41,6 +41,8 @@ interface PublishedFiles {
   commitOf(snapshot: string): string | undefined;
 }
 
+export { listFiles } from "./list-files.ts";
+
 const maxReleaseBytes = 4_096;
 const environmentName = v.pipe(v.string(), v.check(isEnvironmentName, "must be the name of an environment"));
 

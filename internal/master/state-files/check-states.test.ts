@@ -36,8 +36,11 @@ test("a broken candidate is refused once, with its first problem and its commit"
     {
       ...{ environment: "base", commit: "c1", snapshot: expect.stringMatching(/^[0-9a-f]{64}$/) },
       problems: [expect.objectContaining({ line: 2 }), expect.objectContaining({ line: 4 })],
+      hints: [],
     },
   ]);
+  expect(stage.found("base")).toBe(refused[0] as never);
+  expect(stage.found("dev")).toBeUndefined();
   expect(await stage.judge(candidate("x: {test.nop: []}\n"))).toBeUndefined();
   await stage.judge(candidate("x: [\n"));
   expect(refused).toHaveLength(2);
@@ -84,5 +87,9 @@ describe("with compile", () => {
     expect(await stage.judge(candidate(text))).toBeUndefined();
     expect(refused).toEqual([]);
     expect(JSON.stringify(log.records)).toContain("for db-1 alone: ");
+    const hint = { file: "a.sls", line: 3, column: 1, reason: expect.stringContaining("for db-1 alone: ") };
+    expect(stage.found("base")).toMatchObject({ environment: "base", problems: [], hints: [hint] });
+    await stage.judge(candidate("x: {test.nop: []}\n"));
+    expect(stage.found("base")).toBeUndefined();
   });
 });

@@ -11,16 +11,25 @@ import {
 } from "../../tree/check/mod.ts";
 import { type Contents, type FileSource, snapshotOf } from "../../tree/files/mod.ts";
 import type { Environment } from "../../tree/publication/mod.ts";
+import { localCommit } from "../../wire/content-words.ts";
 import { createContentSource } from "./content-source.ts";
 import type { Stage } from "./decide.ts";
 
-/** A snapshot that does not come into force, because something in it is broken. */
-interface RefusedSnapshot {
+/** What the check found in a snapshot. One with problems does not come into force. */
+export interface CheckedSnapshot {
   environment: string;
   /** `local` where no single commit describes the files. */
   commit: string;
   snapshot: string;
   problems: readonly Finding[];
+  /** What a person should look at. */
+  hints: readonly Finding[];
+}
+
+/** The stage, and what it found. */
+export interface StateStage extends Stage {
+  /** In the newest files of an environment; `undefined` where nothing was found. */
+  found(environment: string): CheckedSnapshot | undefined;
 }
 
 interface StateStageOptions {
@@ -29,7 +38,7 @@ interface StateStageOptions {
   /** `states.salt_compat` */
   saltCompat: "strict" | "salt" | "bridge";
   /** Called with a snapshot once, when it is refused. */
-  onRefused(refused: RefusedSnapshot): void;
+  onRefused(refused: CheckedSnapshot): void;
   /** What `compile` compiles for. */
   kinds: {
     read(): Promise<Kinds>;
@@ -42,15 +51,18 @@ interface StateStageOptions {
 
 interface Judgement {
   files: Contents;
-  refused: RefusedSnapshot | undefined;
+  found: CheckedSnapshot | undefined;
   /** The settings that it was refused with; absent when it does not depend on them. */
   version?: unknown;
 }
 
+const isRefused = (found: CheckedSnapshot | undefined): found is CheckedSnapshot =>
+  found !== undefined && found.problems.length > 0;
+
 const pause = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** The stage that keeps broken state files from coming into force. */
-export function createStateStage(options: StateStageOptions): Stage {
+export function createStateStage(options: StateStageOptions): StateStage {
   const { level, kinds, clock, log } = options;
   const turns = { pause, now: clock.monotonic };
   const check = createStateCheck(turns);
@@ -58,7 +70,7 @@ export function createStateStage(options: StateStageOptions): Stage {
   /** The last one of each environment: the same files are the same map. */
   const judgements = new Map<string, Judgement>();
   const compile = async (source: FileSource) => {
-    if (level !== "compile") return [];
+    if (level !== "compile") return { problems: [], hints: [] };
     const { problems, hints } = await compileForKinds(source, await kinds.read(), { compat, turns });
     for (const hint of hints) {
       log.warn("state files: a hint of the check", {
@@ -66,46 +78,51 @@ export function createStateStage(options: StateStageOptions): Stage {
         hint: headlineOf(hint),
       });
     }
-    return problems;
+    return { problems, hints };
   };
   const examine = async (candidate: Environment): Promise<Judgement> => {
     const { name, files } = candidate;
     const source = createContentSource(name, files);
     const { problems: broken } = await check.check(source, { compat });
-    if (broken.length > 0) return { files, refused: refusalOf(candidate, broken) };
+    if (broken.length > 0) return { files, found: foundIn(candidate, { problems: broken, hints: [] }) };
     const version = kinds.version();
-    const problems = await compile(source);
-    if (problems.length === 0) return { files, refused: undefined };
-    return { files, refused: refusalOf(candidate, problems), version };
+    const { problems, hints } = await compile(source);
+    if (problems.length + hints.length === 0) return { files, found: undefined };
+    const found = foundIn(candidate, { problems, hints });
+    return { files, found, ...(problems.length === 0 ? {} : { version }) };
   };
   return {
     name: "states",
+    found: (environment) => judgements.get(environment)?.found,
     async judge(candidate) {
       if (level === "off") return undefined;
       const { name, files } = candidate;
       let known = judgements.get(name);
       const isOld = known?.version !== undefined && known.version !== kinds.version();
       if (known?.files !== files || isOld) {
-        const before = known?.files === files ? known.refused : undefined;
+        const before = known?.files === files ? known.found : undefined;
         known = await examine(candidate);
         judgements.set(name, known);
-        const { refused } = known;
-        if (refused !== undefined && !Bun.deepEquals(refused, before)) options.onRefused(refused);
+        const { found } = known;
+        if (isRefused(found) && !Bun.deepEquals(found, before)) options.onRefused(found);
       }
-      if (known.refused === undefined) return undefined;
+      if (!isRefused(known.found)) return undefined;
       const command = `svc state lint${known.version === undefined ? "" : " --check compile"}`;
-      return summaryOf(known.refused.problems, command);
+      return summaryOf(known.found.problems, command);
     },
   };
 }
 
-function refusalOf({ name, origin, files }: Environment, problems: readonly Finding[]): RefusedSnapshot {
+function foundIn(
+  { name, origin, files }: Environment,
+  findings: Pick<CheckedSnapshot, "problems" | "hints">,
+): CheckedSnapshot {
   const [only, ...others] = origin.commits;
   const isCommit = only !== undefined && others.length === 0 && !origin.directory;
   return {
     environment: name,
-    commit: isCommit ? only.commit : "local",
+    commit: isCommit ? only.commit : localCommit,
     snapshot: snapshotOf(files),
-    problems,
+    ...findings,
   };
 }

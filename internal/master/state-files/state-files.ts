@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import type { Log } from "../../base/log.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { contend, type Lease } from "../../bus/lease/mod.ts";
@@ -8,6 +9,7 @@ import { hintSubject } from "../../bus/subjects/subjects.ts";
 import { serveFetch } from "../../doors/peels/mod.ts";
 import type { CompareFiles } from "../../fleet/approvals/mod.ts";
 import type { Budgets, LogLines } from "../../fleet/budget/mod.ts";
+import type { PublishersReport } from "../../fleet/releases/mod.ts";
 import type { Check } from "../../program/health/mod.ts";
 import {
   assertSshKeygen,
@@ -24,9 +26,10 @@ import {
   followCatalog,
 } from "../../tree/publication/mod.ts";
 import type { Keyring } from "../keys/mod.ts";
+import type { StateStage } from "./check-states.ts";
 import { comparePublished } from "./compare-published.ts";
 import { type CountChanges, countChanges } from "./count-changes.ts";
-import type { Stage } from "./decide.ts";
+import { requestReport, serveReport } from "./files-report.ts";
 import type { NamedSnapshots } from "./held-snapshots.ts";
 import { type FilesInForce, readInForce } from "./in-force.ts";
 import type { GitHooks } from "./publication.ts";
@@ -54,6 +57,8 @@ export interface MasterStateFiles extends FilesInForce {
   refused(): number | undefined;
   compareFiles: CompareFiles;
   countChanges: CountChanges;
+  /** What the master that publishes refuses. */
+  publishersReport(): Promise<PublishersReport>;
   lease: Pick<Lease, "name" | "tenure">;
   stop(): Promise<void>;
 }
@@ -85,7 +90,7 @@ export interface MasterStateFilesOptions {
   /** Calls `run` when other settings are in force: what was refused may be good now. */
   onSettings(run: () => void): () => void;
   /** What state files pass before they come into force. */
-  stage: Stage;
+  stage: StateStage;
   /** What operators released. It also lets refs move whose commits need signatures. */
   releases: Releases;
   /** `states.require_release` */
@@ -120,7 +125,9 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
   const hints = createHints(options);
   const publishing = new Set<Promise<void>>();
   const needsSignatures = options.git.remotes.some(({ signers }) => signers !== undefined);
-  const status = createFilesStatus(() => lease);
+  const status = createFilesStatus(() => lease, options.stage.found);
+  const report = () => status.report([...(catalog.latest?.environments.keys() ?? [])]);
+  const reporting = serveReport(bus, options.name, report);
   const lease = contend({
     bucket: options.leases,
     name: "publisher",
@@ -166,8 +173,15 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
     ...(startGit === undefined ? {} : { check: status.gitfs }),
     statesCheck: () => status.states(options.statesOf),
     refused: status.refused,
+    async publishersReport() {
+      if (lease.tenure !== undefined) return { publisher: options.name, report: report() };
+      const publisher = lease.holder?.holder;
+      if (publisher === undefined) return {};
+      return { publisher, ...defined({ report: await requestReport(bus, publisher) }) };
+    },
     lease,
     async stop() {
+      reporting.stop();
       await lease.stop();
       await Promise.all(publishing);
       hints.stop();

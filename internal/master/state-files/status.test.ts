@@ -5,10 +5,14 @@ import { createFilesStatus } from "./status.ts";
 
 const tenure: Tenure = { token: 1, signal: new AbortController().signal };
 const holder = { holder: "other" } as never;
-const syncWith = (found: { running?: boolean; problem?: string; refused?: number }): GitSync => ({
+const syncWith = (found: {
+  running?: boolean;
+  problem?: string;
+  problems?: ReturnType<GitSync["problems"]>;
+}): GitSync => ({
   states: () => [],
   problem: () => found.problem,
-  refused: () => found.refused ?? 0,
+  problems: () => found.problems ?? [],
   running: found.running ?? true,
   syncNow: async () => {},
   stop: async () => {},
@@ -41,7 +45,9 @@ test("refs that are not used come before environments that are not published, an
     message:
       "environment a: no room; environment b: no room; environment c: no room; and 1 more, see the log",
   });
-  status.reads(syncWith({ problem: "refs/heads/x: too large", refused: 2 }), tenure);
+  const problems = ["x", "y"].map((ref) => ({ remote: "r", ref, reason: "too large" }));
+  const unread = { remote: "other", reason: "no successful sync yet" };
+  status.reads(syncWith({ problem: "refs/heads/x: too large", problems: [unread, ...problems] }), tenure);
   expect(status.gitfs().message).toBe("refs/heads/x: too large");
   expect(status.refused()).toBe(6);
 });
@@ -59,4 +65,61 @@ test("the check of states has what its stage refuses, and the other masters name
     status: "up",
     message: "other refused state files: other says no",
   });
+});
+
+test("a report names what is refused with its places, and hints on what is in force", () => {
+  const finding = { file: "web/init.sls", line: 3, column: 2, reason: "the indentation does not fit" };
+  const checked = {
+    environment: "x",
+    commit: "local",
+    snapshot: "ab".repeat(32),
+    problems: [finding],
+    hints: [],
+  };
+  const hinted = { ...checked, environment: "base", problems: [], hints: Array(25).fill(finding) };
+  const status = createFilesStatus(
+    () => ({ tenure, holder }),
+    (environment) => (environment === "x" ? checked : environment === "base" ? hinted : undefined),
+  );
+  const ref = {
+    remote: "https://git.example/a",
+    ref: "refs/heads/big",
+    environment: "big",
+    reason: "too large",
+  };
+  status.reads(syncWith({ problems: [ref] }), tenure);
+  status.refuses([refusal("x", "states"), refusal("c"), refusal("unread", "sources")]);
+  const snapshot = Buffer.alloc(32, 0xab);
+  expect(status.report(["base", "dev"])).toEqual({
+    refused: [
+      ref,
+      { environment: "x", commit: "local", snapshot, reason: "no room", problems: [finding] },
+      { environment: "c", reason: "no room" },
+    ],
+    hints: [
+      {
+        ...{ environment: "base", commit: "local", snapshot },
+        ...{ hints: Array(20).fill(finding), hints_left_out: 5 },
+      },
+    ],
+  });
+});
+
+test("a report fits into one message, whatever is pushed", () => {
+  const long = { file: "f".repeat(4_000), line: 1, column: 1, reason: "r".repeat(300) };
+  const checked = { environment: "x", commit: "local", snapshot: "ab".repeat(32), hints: [] };
+  const status = createFilesStatus(
+    () => ({ tenure, holder }),
+    () => ({ ...checked, problems: Array(100).fill(long) }),
+  );
+  status.refuses(Array.from({ length: 300 }, (_, at) => refusal(`branch-${at}`, "states")));
+  const { refused, refused_left_out: more = 0 } = status.report([]);
+  expect([refused.length > 0, refused.length + more]).toEqual([true, 300]);
+  expect(JSON.stringify(refused).length).toBeLessThan(512 * 1024);
+});
+
+test("a master that does not publish reports nothing of its own", () => {
+  const status = createFilesStatus(() => ({ tenure: undefined, holder }));
+  status.refuses([refusal("x", "states")]);
+  expect(status.report(["base"])).toEqual({ refused: [], hints: [] });
 });

@@ -1,6 +1,9 @@
 import type { Lease, Tenure } from "../../bus/lease/mod.ts";
+import { boundReport, type FilesReport, firstFindings } from "../../fleet/releases/mod.ts";
 import type { CheckResult } from "../../program/health/mod.ts";
 import type { GitSync } from "../../tree/git/mod.ts";
+import { snapshotDigest } from "../../wire/content.ts";
+import type { CheckedSnapshot, StateStage } from "./check-states.ts";
 import type { Refusal } from "./decide.ts";
 
 const shownRefusals = 3;
@@ -17,9 +20,14 @@ export interface FilesStatus {
   states(statesOf: (master: string) => Promise<string | undefined>): Promise<CheckResult>;
   /** How many refs and environments are not published; `undefined` on a master that does not read them now. */
   refused(): number | undefined;
+  /** All that is not published, and what a person should look at. @param environments that have files in force */
+  report(environments: readonly string[]): FilesReport;
 }
 
-export function createFilesStatus(lease: () => Pick<Lease, "tenure" | "holder">): FilesStatus {
+export function createFilesStatus(
+  lease: () => Pick<Lease, "tenure" | "holder">,
+  found: StateStage["found"] = () => undefined,
+): FilesStatus {
   let git: { sync: GitSync; tenure: Tenure } | undefined;
   let refusals: readonly Refusal[] = [];
   return {
@@ -53,7 +61,19 @@ export function createFilesStatus(lease: () => Pick<Lease, "tenure" | "holder">)
     },
     refused() {
       if (git === undefined || git.tenure !== lease().tenure) return undefined;
-      return git.sync.refused() + refusals.filter(({ stage }) => stage === "gitfs").length;
+      const refs = git.sync.problems().filter(({ ref }) => ref !== undefined);
+      return refs.length + refusals.filter(({ stage }) => stage === "gitfs").length;
+    },
+    report(environments) {
+      const { tenure } = lease();
+      if (tenure === undefined) return boundReport([], []);
+      const refs = git?.tenure === tenure ? git.sync.problems() : [];
+      const files = refusals.filter(({ stage }) => stage !== "sources");
+      const hints = [...new Set([...environments, ...files.map(({ environment }) => environment)])];
+      return boundReport(
+        [...refs.map((one) => ({ ...one })), ...files.map((one) => refusedFiles(one, found))],
+        hints.flatMap((name) => hintsOf(found(name))),
+      );
     },
   };
 }
@@ -66,4 +86,25 @@ function problemOf(refusals: readonly Refusal[], wanted: string): string | undef
   const more = lines.length - shownRefusals;
   if (lines.length === 0) return undefined;
   return `${lines.slice(0, shownRefusals).join("; ")}${more > 0 ? `; and ${more} more, see the log` : ""}`;
+}
+
+function refusedFiles(
+  { environment, stage, reason }: Refusal,
+  found: StateStage["found"],
+): FilesReport["refused"][number] {
+  const checked = stage === "states" ? found(environment) : undefined;
+  if (checked === undefined) return { environment, reason };
+  const { commit, snapshot, problems } = checked;
+  return {
+    ...{ environment, commit, snapshot: snapshotDigest.write(snapshot), reason },
+    ...firstFindings("problems", problems),
+  };
+}
+
+function hintsOf(checked: CheckedSnapshot | undefined): FilesReport["hints"] {
+  if (checked === undefined || checked.hints.length === 0) return [];
+  const { environment, commit, snapshot, hints } = checked;
+  return [
+    { environment, commit, snapshot: snapshotDigest.write(snapshot), ...firstFindings("hints", hints) },
+  ];
 }

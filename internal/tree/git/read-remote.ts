@@ -32,8 +32,18 @@ export interface ReadRemote {
   state(): RemoteState;
   /** Why it counts as stale; `undefined` when it was read in time. */
   stale(): string | undefined;
-  /** The refs whose newest content is not used, one in each line. */
-  problems(): string[];
+  /** The refs whose newest content is not used. */
+  problems(): readonly GitProblem[];
+}
+
+/** A ref whose newest content is not used, or a remote that cannot be read. */
+export interface GitProblem {
+  /** Without user and password. */
+  remote: string;
+  /** Absent when it is the remote. */
+  ref?: string;
+  environment?: string;
+  reason: string;
 }
 
 interface Deps {
@@ -102,7 +112,7 @@ export function openRemote(mirror: Mirror, deps: Deps): ReadRemote {
       if (silentMs <= staleIntervals * intervalMs) return undefined;
       return `the last sync of ${remote} was ${Math.round(silentMs / 1000)} s ago: ${reason}`;
     },
-    problems: () => problems.map((problem) => `${remote} ${problem.ref}: ${problem.reason}`),
+    problems: () => problems.map(({ isKept: _, ...problem }) => ({ remote, ...problem })),
   };
 }
 

@@ -140,7 +140,7 @@ test("refs that are not used are named with their reason, and those without cont
   });
   await sync.syncNow();
   expect(sync.problem()).toEndWith("; and 1 more, see the log");
-  expect(sync.refused()).toBe(4);
+  expect(sync.problems()).toHaveLength(4);
   mirror.now = () => stateOf({ a: "1" });
   await sync.syncNow();
   expect(sync.problem()).toBeUndefined();

@@ -2,7 +2,7 @@ import { type Clock, sleep } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { Mirror } from "./mirror.ts";
-import { openRemote, type ReadRemote, type RemoteState } from "./read-remote.ts";
+import { type GitProblem, openRemote, type ReadRemote, type RemoteState } from "./read-remote.ts";
 import type { Released } from "./signed/released.ts";
 
 /** Refs that a message names. */
@@ -13,8 +13,8 @@ export interface GitSync {
   states(): readonly RemoteState[];
   /** The problem, in one sentence; `undefined` when every remote was read in time. */
   problem(): string | undefined;
-  /** How many refs have newer content that is not used. */
-  refused(): number;
+  /** The remotes that are not read in time, then the refs that have newer content which is not used. */
+  problems(): readonly GitProblem[];
   /** Whether it is running. */
   readonly running: boolean;
   /** Reads all remotes now. */
@@ -64,7 +64,13 @@ export function startGitSync(options: GitSyncOptions): GitSync {
   return {
     states: () => remotes.map((remote) => remote.state()),
     problem: () => problemOf(remotes),
-    refused: () => remotes.flatMap((remote) => remote.problems()).length,
+    problems: () => [
+      ...remotes.flatMap((remote) => {
+        const reason = remote.stale();
+        return reason === undefined ? [] : [{ remote: remote.state().remote, reason }];
+      }),
+      ...remotes.flatMap((remote) => remote.problems()),
+    ],
     get running() {
       return running;
     },
@@ -83,7 +89,9 @@ export function startGitSync(options: GitSyncOptions): GitSync {
 function problemOf(remotes: readonly ReadRemote[]): string | undefined {
   const stale = remotes.map((remote) => remote.stale()).find((problem) => problem !== undefined);
   if (stale !== undefined) return stale;
-  const lines = remotes.flatMap((remote) => remote.problems());
+  const lines = remotes
+    .flatMap((remote) => remote.problems())
+    .map(({ remote, ref, reason }) => `${remote} ${ref}: ${reason}`);
   const more = lines.length - shownProblems;
   if (lines.length === 0) return undefined;
   return `${lines.slice(0, shownProblems).join("; ")}${more > 0 ? `; and ${more} more, see the log` : ""}`;

@@ -93,6 +93,23 @@ export const hostTables: Samples = {
         masters: [],
         leases: [{ name: "rollouts", holder: name, token: 1, since: at }],
         ending: [{ what: name, ends_at: end }],
+        files: {
+          publisher: name,
+          environments: [{ content: { ...content, environment: name } }],
+          report: {
+            refused: [
+              {
+                ...{ environment: name, reason: name },
+                problems: [{ file: name, line: 12_345, column: 1, reason: name }],
+              },
+              { remote: name, ref: name, reason: name },
+            ],
+            hints: [
+              { ...content, environment: name, hints: [{ file: name, line: 1, column: 1, reason: name }] },
+            ],
+          },
+        },
+        not_shown: [],
         notes: [],
       },
       style,

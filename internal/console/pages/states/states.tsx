@@ -10,6 +10,9 @@ import { TargetSearch } from "../../targets/mod.ts";
 import { Candidates } from "./candidates.tsx";
 import { Drift, statusOf } from "./drift.tsx";
 import { FailureTable } from "./failure-table.tsx";
+import { FileList } from "./file-list.tsx";
+import { FilesLink } from "./files-link.tsx";
+import { filesPath } from "./files-path.ts";
 import { GroupTable } from "./group-table.tsx";
 import { topFailures } from "./top-failures.ts";
 import { useDrift } from "./use-drift.ts";
@@ -24,8 +27,14 @@ export const statesPage: ConsolePage = {
 
 const changes = ["svc/compliance/"];
 
-/** How the fleet follows what is described. The address has the target, and which peels are listed. */
+/** How the fleet follows what is described, or the files: `/states/files`. */
 function States({ app, place }: { app: App; place: Place }) {
+  if (place.path === filesPath) return <FileList app={app} />;
+  return <Compliance app={app} place={place} />;
+}
+
+/** The address has the target, and which peels are listed. */
+function Compliance({ app, place }: { app: App; place: Place }) {
   const target = place.query.get("target") ?? "";
   const input = target === "" ? {} : { target };
   const { value, problem } = useAnswer(app, routes.countStates, input, changes);
@@ -33,7 +42,7 @@ function States({ app, place }: { app: App; place: Place }) {
   const isUsed = value !== undefined && Object.values(value.counts).some((count) => count > 0);
   const failures = topFailures(drift.value?.items ?? []);
   return (
-    <Page title="States">
+    <Page title="States" actions={<FilesLink app={app} />}>
       <div class="tools">
         <TargetSearch
           app={app}
