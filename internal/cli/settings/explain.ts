@@ -49,12 +49,10 @@ export function formatExplained(
 interface Row {
   file: string;
   line: number;
-  rendered?: true | undefined;
   because: string;
   value: Plain;
 }
 
-function rowOf({ file, line, rendered, because, value }: Row, name: string): string[] {
-  const place = rendered === true ? `${file} (rendered):${line}` : `${file}:${line}`;
-  return [name, place, typeof value === "string" ? value : JSON.stringify(value), because];
+function rowOf({ file, line, because, value }: Row, name: string): string[] {
+  return [name, `${file}:${line}`, typeof value === "string" ? value : JSON.stringify(value), because];
 }

@@ -71,8 +71,7 @@ function explained(
 }
 
 function setterOf({ layer }: Assignment, at: Assignment["at"], value: Plain): Setter {
-  const { file, line, rendered } = layer.source(at);
-  return { file, line, ...(rendered === undefined ? {} : { rendered }), because: layer.because, value };
+  return { ...layer.source(at), because: layer.because, value };
 }
 
 /** Where a value inside a list is written. */

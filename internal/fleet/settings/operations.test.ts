@@ -236,7 +236,7 @@ describe("an explanation", () => {
     expect(await show()).toMatchObject({ one: { port: 80, deep: "Debian" }, m2: 2, q: 2, last: "{{ x }}" });
     const placeOf = async (name: string) => {
       const [found] = await explain(name);
-      return `${found?.file}:${found?.line}${found?.rendered === true ? " (rendered)" : ""}`;
+      return `${found?.file}:${found?.line}`;
     };
     const places = ["one:port", "two:port", "two:deep", "m1", "m2", "p", "q", "text", "last"];
     expect(await Promise.all(places.map(placeOf))).toEqual([
@@ -245,12 +245,12 @@ describe("an explanation", () => {
     ]);
   });
 
-  test("reports where a template looks at what it writes", async () => {
+  test("has the line also where a template looks at what it writes", async () => {
     const { explain } = masterOf({
       "top.sls": everywhere("a"),
       "a.sls": "{% set x %}web{% endset %}\n\n{% if x == 'web' %}a: 1\n{% endif %}\n",
     });
-    expect(await explain("a")).toMatchObject([{ file: "a.sls", rendered: true, value: 1 }]);
+    expect(await explain("a")).toMatchObject([{ file: "a.sls", line: 3, value: 1 }]);
   });
 });
 

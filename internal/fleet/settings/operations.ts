@@ -27,18 +27,12 @@ const name = v.pipe(
   v.description("One setting; colons lead into maps and lists: `users:0:name`"),
 );
 const line = described(integer, "Counted from 1");
-const rendered = v.exactOptional(
-  v.pipe(
-    v.literal(true),
-    v.metadata({ type: "boolean", description: "`line` is one of the rendered text, and not of the file" }),
-  ),
-);
 const because = described(v.string(), "The line that asked for the file: `top.sls:4`");
 
 const setter = titled(
   "SettingSetter",
   v.object({
-    ...{ file: v.string(), line, rendered, because, value: plain },
+    ...{ file: v.string(), line, because, value: plain },
     name: v.exactOptional(described(v.string(), "What it set, where that is a setting around this one")),
   }),
 );
@@ -46,7 +40,7 @@ const explained: v.GenericSchema<Explained> = titled(
   "ExplainedSetting",
   v.object({
     name: described(v.string(), "The setting, with colons between the names"),
-    ...{ value: plain, file: described(v.string(), "Below `settings_dir`"), line, rendered, because },
+    ...{ value: plain, file: described(v.string(), "Below `settings_dir`"), line, because },
     covered: described(v.array(setter), "The files that set it before, in the order of merging"),
   }),
 );

@@ -69,7 +69,9 @@ export interface Rendered {
   /** The text of data as a value, in place of the function of the environment. @throws Fault */
   parseData?: Surroundings["parseData"];
   /** What is assumed of what is unknown, in an environment for checks. */
-  check?: { world: World; marks: Marks } | undefined;
+  world?: World | undefined;
+  /** Gets where each part of the text comes from, in an environment for checks. */
+  marks?: Marks | undefined;
 }
 
 /** Renders templates, and remembers how the last ones compile. */
@@ -111,7 +113,8 @@ export function createEnvironment({
       isFixed = false,
       parseData: parse = parseData,
       budget = new Budget(),
-      check,
+      world,
+      marks,
     }) {
       let functions: ReadonlyMap<string, Value> | undefined;
       const builtin = (each: string): Value | undefined => {
@@ -133,15 +136,15 @@ export function createEnvironment({
       const surroundings: Surroundings = {
         ...{ filters: allFilters, ownFilters, tests: allTests },
         ...{ parseData: parse, load, isAbsent, ownVariables, isLenient, isFixed },
-        world: check?.world,
+        world,
         onUndefined(undefinedName, template, at) {
           const line = lineAt(template.source, at);
           onUndefined?.(undefinedName, { template: template.name, line });
         },
         global: (each) => orElse(global(each, budget), builtin(each)),
       };
-      check?.marks.clear();
-      const run = new Run(surroundings, budget, check?.marks);
+      marks?.clear();
+      const run = new Run(surroundings, budget, marks);
       try {
         const template = load(name);
         if (template === undefined) throw new Fault(`the template ${name} does not exist`);

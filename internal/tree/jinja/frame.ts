@@ -94,10 +94,8 @@ export class Run {
 
   readonly surroundings: Surroundings;
   readonly budget: Budget;
-  /** Where what is written comes from; only in a check. */
+  /** Where what is written comes from; only where it is traced. */
   private readonly marks: Marks | undefined;
-  /** How deep the evaluation is in what is not written yet. */
-  private captures = 0;
 
   constructor(surroundings: Surroundings, budget: Budget, marks?: Marks) {
     this.surroundings = surroundings;
@@ -108,8 +106,8 @@ export class Run {
   /** @param isSource whether the template has the text as it is written */
   write(text: string, isSource = false): void {
     this.budget.make(text.length);
-    if (this.marks !== undefined && this.captures === 0 && this.template !== undefined) {
-      this.marks.add({ offset: this.out.length, template: this.template, at: this.at, isSource });
+    if (this.marks !== undefined && this.template !== undefined) {
+      this.marks.add({ offset: this.out.length, template: this.template, at: this.at, isSource }, text);
     }
     this.out += text;
   }
@@ -117,14 +115,14 @@ export class Run {
   /** What something writes, in place of writing it. */
   capture(write: () => void): string {
     const before = this.out;
+    const end = this.marks?.begin();
     this.out = "";
-    this.captures++;
     try {
       write();
       return this.out;
     } finally {
+      end?.(this.out);
       this.out = before;
-      this.captures--;
     }
   }
 }

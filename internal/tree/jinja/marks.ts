@@ -12,16 +12,32 @@ interface Mark {
 /** Remembers where each part of a rendered text comes from. */
 export class Marks {
   private marks: Mark[] = [];
+  /** Those of texts that were written apart, as the text of a macro is. */
+  private readonly apart = new Map<string, readonly Mark[]>();
 
-  add(mark: Mark): void {
+  add(mark: Mark, text: string): void {
     // A template that extends another one takes back what it wrote.
     while ((this.marks.at(-1)?.offset ?? -1) >= mark.offset) this.marks.pop();
-    this.marks.push(mark);
+    const parts = mark.isSource ? undefined : this.apart.get(text);
+    if (parts === undefined) this.marks.push(mark);
+    else for (const part of parts) this.marks.push({ ...part, offset: mark.offset + part.offset });
+  }
+
+  /** Begins a text that is written apart. @returns what to call with the text when it has ended */
+  begin(): (text: string) => void {
+    const around = this.marks;
+    const own: Mark[] = [];
+    this.marks = own;
+    return (text) => {
+      this.marks = around;
+      if (own.length > 0) this.apart.set(text, own);
+    };
   }
 
   /** Another attempt. */
   clear(): void {
     this.marks = [];
+    this.apart.clear();
   }
 
   /** The place in a template that wrote this place of the rendered text. */

@@ -9,12 +9,11 @@ import { createFactPacker, type FactMap, type Groups } from "../targets/mod.ts";
 import { createTemplates } from "../template/mod.ts";
 import { faultAt, SettingsFault } from "./fault.ts";
 import { createWords, HeldFacts } from "./held-facts.ts";
-import { createLayers } from "./layer-of-file.ts";
-import { type Layer, layerOf, type Merged, type MergedFile, mergeLayers } from "./layers.ts";
+import { layerOf, type Merged, type MergedFile, mergeLayers } from "./layers.ts";
 import { mergeSettings } from "./merge.ts";
 import { fileOf, type Include, readIncludes } from "./names.ts";
 import { createYamlCache, readerOf, type TreeReader } from "./read.ts";
-import { createTreeRenderer } from "./render.ts";
+import { createTreeRenderer, type TreeRenderer } from "./render.ts";
 import { secretPlaces } from "./secret-places.ts";
 import { groupsFile, groupsOf, readTop, type Top, topFile } from "./top.ts";
 import type { SettingsTree } from "./tree.ts";
@@ -84,7 +83,7 @@ export function createCompilers({
   const packer = createFactPacker(2_048);
   const owns = new WeakMap<YamlNode, Settings>();
   const templates = createTemplates();
-  const marking = createTemplates();
+  const traced = createTemplates(true);
   return (tree) => {
     const renderer = createTreeRenderer(templates, tree, { strictFacts });
     let groups: Groups | undefined;
@@ -96,13 +95,13 @@ export function createCompilers({
     const compile = async (
       subject: Subject,
       uses: Set<string>,
-      using = renderer,
-    ): Promise<Compiled & { files: readonly MergedFile[] }> => {
+      tracing?: TreeRenderer,
+    ): Promise<Compiled> => {
       const { peelId } = subject;
-      const peel = { renderer: using, ...peelOf(subject, words) };
+      const peel = { renderer: tracing ?? renderer, ...peelOf(subject, words) };
       const { facts } = peel.scope;
       const { id, labels } = peel.variables;
-      const reader = readerOf(tree, peel, cache);
+      const reader = readerOf(tree, peel, cache, tracing !== undefined);
       try {
         const top = await topOf(reader);
         if (top.usesGroups) reader.has(groupsFile);
@@ -124,7 +123,7 @@ export function createCompilers({
         if (bytes.length > maxBytes) {
           throw new SettingsFault(`the settings of ${id} take ${bytes.length} bytes; the limit is 256 KiB`);
         }
-        return { settings, bytes, files, merged, secrets };
+        return { settings, bytes, merged, secrets };
       } finally {
         for (const path of reader.uses) uses.add(path);
       }
@@ -139,13 +138,9 @@ export function createCompilers({
         return compiled;
       },
       async trace(subject) {
-        // Renderers of its own: it does not wait for the compilations of the fleet, which share one.
-        const own = createTreeRenderer(templates, tree, { strictFacts });
-        const { files } = await compile(subject, new Set(), own);
-        const layerOf = createLayers({ templates: marking, tree, strictFacts, peel: peelOf(subject, words) });
-        const layers: Layer[] = [];
-        for (const file of files) layers.push(await layerOf(file));
-        return mergeLayers(layers);
+        // A renderer of its own: it does not wait for the compilations of the fleet, which share one.
+        const tracing = createTreeRenderer(traced, tree, { strictFacts });
+        return (await compile(subject, new Set(), tracing)).merged;
       },
       topProblem: () => topProblem({ tree, strictFacts, groups: groupsOnce }, cache),
       factTargets: () => factTargets({ tree, strictFacts, groups: groupsOnce }, cache),

@@ -20,8 +20,6 @@ export interface Layer {
 export interface Source {
   readonly file: string;
   readonly line: number;
-  /** The line is one of the rendered text: the template does not tell where it is written. */
-  readonly rendered?: true;
 }
 
 /** A file that was merged into the settings of a peel. */
@@ -34,12 +32,12 @@ export interface MergedFile extends ReadYaml {
 /** Below a directory of this name, every value is a secret. */
 export const isSecretPath = (path: string) => /(?:^|\/)secret\//.test(path);
 
-/** The layer of a file, with lines of the rendered text where it is a template. */
-export function layerOf({ path, root, isTemplate, templates, because }: MergedFile): Layer {
+/** The layer of a file. Where it is a template that was not traced, its lines are those of the rendered text. */
+export function layerOf({ path, root, templates, because, place }: MergedFile): Layer {
   return {
     ...{ file: path, root, because },
     isSecret: [path, ...templates].some(isSecretPath),
-    source: ({ line }) => (isTemplate ? { file: path, line, rendered: true } : { file: path, line }),
+    source: (at) => place?.(at) ?? { file: path, line: at.line },
   };
 }
 

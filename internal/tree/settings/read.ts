@@ -1,9 +1,10 @@
 import { createBoundedMap } from "../../base/bounded-map.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { atLine } from "../../base/place.ts";
+import { atLine, type TextPosition } from "../../base/place.ts";
 import { parseYaml, type YamlNode } from "../../base/yaml/yaml.ts";
 import { oldWordsIn } from "../../base/yaml/yaml-old-words.ts";
+import { Marks } from "../jinja/mod.ts";
 import { readRenderers, variablesOf } from "../template/mod.ts";
 import { faultAt, SettingsFault } from "./fault.ts";
 import type { HeldFacts } from "./held-facts.ts";
@@ -26,8 +27,8 @@ export interface ReadYaml {
   isTemplate: boolean;
   /** The files that the template includes, imports or reads. */
   templates: ReadonlySet<string>;
-  /** What was parsed: what the template wrote, or the file. */
-  text: string;
+  /** Where a place of what was parsed is written; absent where templates are not traced. */
+  place?(at: TextPosition): { file: string; line: number } | undefined;
 }
 
 /** Parsed files by rendered text; most peels of a fleet share them. */
@@ -69,6 +70,17 @@ export function createYamlCache(warn: (at: string, message: string) => void = ()
   };
 }
 
+/** Finds the line of a template that wrote a place of a rendered text. */
+function placesIn(rendered: string, marks: Marks): NonNullable<ReadYaml["place"]> {
+  const starts = [0];
+  for (let end = rendered.indexOf("\n"); end >= 0; end = rendered.indexOf("\n", end + 1))
+    starts.push(end + 1);
+  return ({ line, column }) => {
+    const found = marks.placeOf((starts[line - 1] ?? 0) + column - 1);
+    return found && { file: found.template, line: found.line };
+  };
+}
+
 /** The variables of a template, with those of its file, as Salt has them. */
 export function withFile<Own>(variables: Own, path: string): Own & Record<string, string> {
   const name = path.replace(/(?:\/init)?\.sls$/, "").replaceAll("/", ".");
@@ -84,6 +96,8 @@ export function readerOf(
     variables: Readonly<Record<string, Plain>>;
   },
   cache: YamlCache,
+  /** Whether it is traced where each part of a rendered text comes from. */
+  isTraced = false,
 ): TreeReader {
   const uses = new Set<string>();
   const textOf = (path: string): string | undefined => {
@@ -105,6 +119,7 @@ export function readerOf(
       if ("problem" in renderers) throw new SettingsFault(`${path}:1: ${renderers.problem}`);
       const isTemplate = renderers.template && templateMark.test(text);
       const templates = new Set<string>();
+      const marks = isTraced && isTemplate ? new Marks() : undefined;
       peel.held.clear();
       try {
         const rendered = isTemplate
@@ -116,12 +131,13 @@ export function readerOf(
                 templates.add(included);
                 return textOf(included);
               },
+              marks,
             )
           : text;
         // Line numbers of rendered text differ from those of the file.
         const label = isTemplate ? `${path} (rendered)` : path;
         const root = cache.parse(path, rendered, label);
-        const read = { isTemplate, templates, text: rendered };
+        const read = { isTemplate, templates, ...(marks && { place: placesIn(rendered, marks) }) };
         if (!isTemplate || !peel.held.isIn(rendered)) return { root, ...read };
         if (path !== topFile) return { root: peel.held.fill(root, cache.quoted, label), ...read };
         const at = peel.held.placeIn(root);

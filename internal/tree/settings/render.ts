@@ -1,5 +1,6 @@
 import type { Plain } from "../../base/msgpack.ts";
 import type { Facts } from "../../host/facts/mod.ts";
+import type { Marks } from "../jinja/mod.ts";
 import type { Templates } from "../template/mod.ts";
 import { analyse, type Dependence } from "./dependence.ts";
 import { faultAt } from "./fault.ts";
@@ -19,6 +20,7 @@ export interface PeelScope {
 export interface TreeRenderer {
   /**
    * @param read returns a file that the template includes, and records its path
+   * @param marks gets where each part of the text comes from, with templates for checks
    * @throws SvcError naming the template and the line
    */
   render(
@@ -26,22 +28,17 @@ export interface TreeRenderer {
     scope: PeelScope,
     variables: Readonly<Record<string, Plain>>,
     read: (path: string) => string | undefined,
+    marks?: Marks,
   ): Promise<string>;
 }
 
 const markup = /\{[{%#]/;
 
-export interface RendererOptions {
-  /** Whether a template may not choose by facts. */
-  strictFacts: boolean;
-  /** Changes the text of each template before it is rendered. */
-  mark?: (path: string, text: string) => string;
-}
-
 export function createTreeRenderer(
   templates: Templates,
   tree: SettingsTree,
-  { strictFacts, mark }: RendererOptions,
+  /** Whether a template may not choose by facts. */
+  { strictFacts }: { strictFacts: boolean },
 ): TreeRenderer {
   let readNow: (path: string) => string | undefined = () => undefined;
   let known: ReadonlyMap<string, Dependence> | undefined;
@@ -52,7 +49,7 @@ export function createTreeRenderer(
     if (before !== undefined) return before;
     known ??= analyse(templatesOf(tree));
     const dependence = known.get(path);
-    if (dependence === undefined) return mark === undefined ? text : mark(path, text);
+    if (dependence === undefined) return text;
     const [fault] = dependence.faults;
     if (fault !== undefined) throw faultAt(path, { ...fault, column: 1 }, fault.reason);
     const [choice] = dependence.choices;
@@ -60,18 +57,18 @@ export function createTreeRenderer(
       throw faultAt(path, { ...choice, column: 1 }, `${choice.reason}, which settings.strict_facts refuses`);
     }
     const safe = holdFacts(text, dependence);
-    const made = mark === undefined ? safe : mark(path, safe);
-    held.set(path, made);
-    return made;
+    held.set(path, safe);
+    return safe;
   };
   const renderer = templates.renderer(async (path) => {
     const text = readNow(path);
     return text === undefined ? undefined : heldText(path, text);
   });
   return {
-    async render({ name, text }, scope, variables, read) {
+    async render({ name, text }, scope, variables, read, marks) {
       readNow = read;
-      return await renderer.render({ name, text: heldText(name, text) }, scope, variables);
+      const own = marks === undefined ? scope : { ...scope, marks };
+      return await renderer.render({ name, text: heldText(name, text) }, own, variables);
     },
   };
 }

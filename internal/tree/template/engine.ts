@@ -1,14 +1,6 @@
 import type { Plain } from "../../base/msgpack.ts";
 import type { YamlDialect } from "../../base/yaml/yaml.ts";
-import {
-  type Budget,
-  createEnvironment,
-  type Filter,
-  JinjaError,
-  Marks,
-  take,
-  textOf,
-} from "../jinja/mod.ts";
+import { type Budget, createEnvironment, type Filter, JinjaError, take, textOf } from "../jinja/mod.ts";
 import { Fault, Unknown } from "../jinja/values/mod.ts";
 import { yamlFilter } from "./data-filters.ts";
 import { TemplateError } from "./error.ts";
@@ -81,8 +73,9 @@ export function createEngine(isChecked = false): Engine {
           },
           isFixed: scope.hold !== undefined,
           isLenient: scope.compat === "salt" || check !== undefined,
+          world: check?.world,
           // What a function renders is written elsewhere.
-          check: check && (each === name ? check : { ...check, marks: new Marks() }),
+          marks: each === name ? (check?.marks ?? scope.marks) : undefined,
           onUndefined: (missing, { template, line }) =>
             undefinedNames.push([missing, { file: template, line }]),
           parseData: parse,

@@ -38,6 +38,8 @@ export interface Scope {
    * lists and maps either: what gets into them could not be followed.
    */
   isHeld?(text: string): boolean;
+  /** Gets where each part of the rendered text comes from, in templates for checks. */
+  marks?: Marks;
   /** Present in a check, which knows nothing of a host. */
   check?: TemplateCheck;
 }

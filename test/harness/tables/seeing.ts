@@ -100,7 +100,7 @@ export const seeingTables: Samples = {
       [
         {
           ...{ name, value: name, file: name, line: 12_345, because: name },
-          covered: [{ name, value: { a: name }, file: name, line: 1, rendered: true, because: name }],
+          covered: [{ name, value: { a: name }, file: name, line: 1, because: name }],
         },
       ],
       style,
