@@ -39,7 +39,11 @@ export function judgeRelease(
   const { fleet, environment, operator, key, version } = release;
   if (rules.fleet === undefined)
     return unproven("this peel does not know its fleet: it has no credentials yet");
-  if (fleet !== rules.fleet) return unproven(`it is for the fleet ${fleet}, and this is ${rules.fleet}`);
+  if (fleet !== rules.fleet) {
+    return unproven(
+      `it is for the fleet ${fleet}, and this is ${rules.fleet}: run svc states release with the operator file of this fleet`,
+    );
+  }
   if (!rules.environments.some((pattern) => matchGlob(pattern, environment))) {
     return unproven(`this peel takes no releases of ${environment} (release_environments)`);
   }
@@ -53,7 +57,7 @@ export function judgeRelease(
     const limit = releasedUpTo(last, environment);
     return {
       is: "void",
-      reason: `${operator} is disabled, and released ${environment} up to version ${limit}`,
+      reason: `${operator} is disabled, and released ${environment} up to version ${limit}: another operator runs svc states release`,
     };
   }
   const judged = judgeOperator(
