@@ -48,7 +48,10 @@ export function readTaken(path: string): Taken {
 export function writeTaken(path: string, { releases, records }: Taken): void {
   const encoded = stored.encode({
     releases: releases.map(({ bytes, seenAt }) => ({ bytes, seenAt })),
-    records: [...records.values()].map(encodeOperator),
+    // The current record of a name comes last: the version before reads the last one of each.
+    records: [...records]
+      .toSorted(([one, { name }], [other, { name: next }]) => Number(one === name) - Number(other === next))
+      .map(([, record]) => encodeOperator(record)),
   });
   writing(path, () => writeFileAtomic(path, encoded, secretMode));
 }

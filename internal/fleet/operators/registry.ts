@@ -39,6 +39,8 @@ export interface Registry {
   list(): readonly SignedOperatorRecord[];
   /** The last records of those who were removed, oldest change first; nobody has their name and key now. */
   removed(): readonly SignedOperatorRecord[];
+  /** The records of those who are disabled or were removed, newest change first. */
+  ended(): readonly SignedOperatorRecord[];
   administrators(): readonly Administrator[];
   /** Names of those who have the role `admin` now, sorted. */
   administratorsNow(at: number): readonly string[];
@@ -95,8 +97,7 @@ export function createRegistry({ bucket, administrators, floors, clock, log }: R
     if (chainAbove(standing, record, clock.now()) === undefined) return;
     floors.note(record.name, record.version);
   };
-  const records = () => view.kept().flatMap(({ id, item }) => (standing.find(id) === item ? [item] : []));
-  const all = () => [...records(), ...last.kept().map(({ item }) => item)];
+  const { records, all, removed, ended } = listsOf(view, last, standing);
   let isWhole = false;
   const watch = bucket.watch((change) => {
     const of = isLastRecordKey(change.key) ? last : view;
@@ -119,11 +120,8 @@ export function createRegistry({ bucket, administrators, floors, clock, log }: R
     judge: (name, key, at) => judgeOperator(standing, name, key, at),
     find: standing.find,
     list: records,
-    removed: () =>
-      last
-        .kept()
-        .toSorted((one, other) => one.revision - other.revision)
-        .flatMap(({ item }) => (standing.find(item.name)?.publicKey === item.publicKey ? [] : [item])),
+    removed,
+    ended,
     administrators,
     administratorsNow(at) {
       const named = [...administrators(), ...records().filter(({ roles }) => roles.includes(adminRole))];
@@ -224,6 +222,33 @@ function readLastRecord(bytes: Uint8Array, before: SignedOperatorRecord | undefi
   if (record.version >= (before?.version ?? 0)) return record;
   throw new SvcError("bad_request", `version ${before?.version} was there: someone put an old one back`);
 }
+
+/** The records by what has become of their operators. */
+function listsOf(view: Records, last: Records, standing: Standing) {
+  const current = () => view.kept().filter(({ id, item }) => standing.find(id) === item);
+  /** Nobody has their name and key now. */
+  const gone = () =>
+    last
+      .kept()
+      .filter(({ item }) => standing.find(item.name)?.publicKey !== item.publicKey)
+      .toSorted(newestLast);
+  const items = (kept: readonly { item: SignedOperatorRecord }[]) => kept.map(({ item }) => item);
+  return {
+    records: () => items(current()),
+    all: () => items([...current(), ...last.kept()]),
+    removed: () => items(gone()),
+    ended: () =>
+      items(
+        [...current().filter(({ item }) => item.disabled === true), ...gone()]
+          .toSorted(newestLast)
+          .toReversed(),
+      ),
+  };
+}
+
+type Records = ReturnType<typeof createOrderedView<SignedOperatorRecord, SignedOperatorRecord>>;
+
+const newestLast = (one: { revision: number }, other: { revision: number }) => one.revision - other.revision;
 
 /** Names of operators have no upper-case letters. */
 const isLastRecordKey = (key: string): boolean => key.startsWith("U");

@@ -114,6 +114,7 @@ test("another operator takes the name with a greater version, and what stays of 
   await late.change("remove", recordOf(other, { ...removed, version: 4, released: { base: 9 } }));
   const { registry } = await master();
   expect([stays(registry), stays(registry, other)]).toEqual([{ base: 5 }, { base: 9 }]);
+  expect(registry.ended().map(({ publicKey }) => publicKey)).toEqual([other.publicKey, anna.publicKey]);
   // The first one comes back with the same key: it is an operator like any other.
   await late.change("add", recordOf(anna, { version: 5 }));
   expect([counts(registry), stays(registry), registry.removed().map(({ publicKey }) => publicKey)]).toEqual([
@@ -123,6 +124,7 @@ test("another operator takes the name with a greater version, and what stays of 
   ]);
   await late.change("disable", recordOf(anna, { ...removed, version: 6, released: { base: 7 } }));
   expect([counts(registry), stays(registry)]).toEqual([false, { base: 7 }]);
+  expect(registry.ended().map(({ version }) => version)).toEqual([6, 4]);
 });
 
 test("what an attacker puts on the bus brings nobody back, and lets nothing more stay released", async () => {

@@ -59,13 +59,11 @@ export const requests = {
 const maxDisabled = 48;
 
 function disabledRecords(
-  { list, removed, lastChainOf }: Pick<Registry, "list" | "removed" | "lastChainOf">,
+  { ended, lastChainOf }: Pick<Registry, "ended" | "lastChainOf">,
   at: number,
 ): readonly Uint8Array[] {
-  const disabled = list().filter((record) => record.disabled === true);
-  // Those that were removed last come first: peels may not have seen them yet.
-  const ended = [...disabled, ...removed().toReversed()];
-  const proven = ended.flatMap(({ name, publicKey }) => lastChainOf(name, publicKey, at) ?? []);
+  // The newest ones come first: peels may not have seen them yet.
+  const proven = ended().flatMap(({ name, publicKey }) => lastChainOf(name, publicKey, at) ?? []);
   return [...new Set(proven)].slice(0, maxDisabled).map(encodeOperator);
 }
 
