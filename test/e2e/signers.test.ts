@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startBus, type TestBus } from "../harness/bus.ts";
 import { type Daemon, type MasterDaemon, startMasterBinary, startPeelBinary } from "../harness/fleet.ts";
@@ -56,9 +56,7 @@ beforeAll(async () => {
   point(last);
   const root = newOperator("root");
   listAdministrators(bus.authDir, root);
-  master = await startMasterBinary(bus, ["--states-dir", join(bus.dir, "no-states")], {}, [], {}, undefined, {
-    gitfs: { remotes: [{ url: remote.url, tags: ["v*"], signers }], interval: "1s" },
-  });
+  master = await startMaster();
   carl = await newPerson(bus, writeOperatorFile(bus, root), "carl", ["admin"]);
   peel = startPeelBinary(bus, master.url, "web-1.example");
   await peel.program.waitFor("waiting for an operator's approval");
@@ -72,6 +70,13 @@ afterAll(async () => {
   await master?.[Symbol.asyncDispose]();
   await bus?.[Symbol.asyncDispose]();
 });
+
+function startMaster(): Promise<MasterDaemon> {
+  const flags = ["--states-dir", join(bus.dir, "no-states")];
+  return startMasterBinary(bus, flags, {}, [], {}, undefined, {
+    gitfs: { remotes: [{ url: remote.url, tags: ["v*"], signers }], interval: "1s" },
+  });
+}
 
 async function gitfs(): Promise<{ status: string; message: string }> {
   const { checks } = (await (await fetch(`${master.healthUrl}/readyz`)).json()) as {
@@ -99,7 +104,11 @@ async function arrives(commit: string, environment?: string): Promise<void> {
 }
 
 /** Waits for the reason, and expects that nothing else came into force. */
-async function stays(reason: string, environment = "base", commit = last): Promise<void> {
+async function stays(
+  reason: string,
+  environment = "base",
+  commit: string | undefined = environment === "base" ? last : undefined,
+): Promise<void> {
   const { status, message } = await until(gitfs, (found) => found.message.includes(reason));
   expect(status).toBe("degraded");
   expect(message).toContain(reason);
@@ -231,9 +240,15 @@ test("a tag does not move, until an operator releases that", async () => {
   point(last, "refs/tags/v1");
   await arrives(last, "v1");
   commits.tag("v2", last, keys.make("ed25519"));
-  await stays(unsigned(remote.git("rev-parse", "refs/tags/v2"), "v2"));
+  await stays(unsigned(remote.git("rev-parse", "refs/tags/v2"), "v2"), "v2");
   commits.tag("v2", last, ann);
   await arrives(last, "v2");
+  // Of an environment that masters do not have yet.
+  const squash = commits.make({ files: next(), parents: [last] });
+  point(squash, "refs/tags/v3");
+  await stays(unsigned(squash, "v3"), "v3");
+  await release(squash, "v3");
+  await arrives(squash, "v3");
   const first = last;
   point(moved, "refs/tags/v1");
   const reason = `the tag was moved from ${short(first)} to ${short(moved)}: move it back, or release it`;
@@ -260,7 +275,20 @@ test("without signers nothing new comes into force, and a key that is exchanged 
   const stale = commits.make({ files: next(), parents: [last], key: dora });
   point(stale);
   await stays(unsigned(stale));
-  point(commits.make({ files: tree(`version-${version}`), parents: [last], key: ann }));
-  await until(inForce, (found) => found !== last);
-  expect(existsSync(signers)).toBe(true);
+  const signed = commits.make({ files: tree(`version-${version}`), parents: [last], key: ann });
+  point(signed);
+  await arrives(signed);
+});
+
+test("a master that takes over, without a copy of the repository, keeps the same commit in force", async () => {
+  const bad = commits.make({ files: next(), parents: [last] });
+  point(bad);
+  await stays(unsigned(bad));
+  const before = master;
+  master = await startMaster();
+  await before[Symbol.asyncDispose]();
+  await stays(unsigned(bad));
+  const good = commits.make({ files: tree(`version-${version}`), parents: [bad], key: ann });
+  point(good);
+  await arrives(good);
 });

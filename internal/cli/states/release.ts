@@ -51,10 +51,11 @@ export const releaseCommand = command({
     // Before a connection: what cannot be released is refused by name at once.
     const own = onWord || isRollback ? undefined : await ownFiles({ trees: tree, commit, clock: cli.clock });
     await withBus(cli, async (bus) => {
-      const standing = await readStanding(bus, environment, commit);
+      const isUnpublished = args.unpublished === true;
+      const standing = await readStanding(bus, { environment, commit, isUnpublished });
       const proposal = own ?? (isRollback ? releasedBefore(standing) : publishedFiles(standing));
       await acceptSources(standing, kept, args["accept-sources"] === true, cli);
-      if (!isRollback && args.unpublished !== true) assertPublished(standing, proposal);
+      if (!isRollback && !isUnpublished) assertPublished(standing, proposal);
       cli.say(notCovered);
       for (const line of await proposal.describe(standing, kept)) cli.say(visible(line));
       const { found } = standing;
@@ -85,14 +86,26 @@ export const releaseCommand = command({
 });
 
 /** @throws SvcError `not_found` when masters do not know the environment or its commit */
-async function readStanding(bus: Bus, environment: string, commit: string | undefined): Promise<Standing> {
+async function readStanding(
+  bus: Bus,
+  {
+    environment,
+    commit,
+    isUnpublished,
+  }: { environment: string; commit: string | undefined; isUnpublished: boolean },
+): Promise<Standing> {
   const { fleet, environments } = await request(bus, releaseOperations.listReleases, {
     environment,
     ...(commit === undefined ? {} : { commit }),
   });
   const [found] = environments;
   if (found !== undefined) return { fleet, found };
-  throw new SvcError("not_found", `masters have no environment ${environment}: see svc states releases`);
+  // Such as a new tag that no listed key signed.
+  if (isUnpublished) return { fleet, found: { environment, next_version: 1 } };
+  throw new SvcError(
+    "not_found",
+    `masters have no environment ${environment}: see svc states releases, or add --unpublished where a signature keeps it out`,
+  );
 }
 
 /** Where the files come from, as lines that are compared. */
