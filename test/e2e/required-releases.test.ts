@@ -47,7 +47,8 @@ beforeAll(async () => {
   await peel.program.waitFor("waiting for an operator's approval");
   const [{ id }] = JSON.parse((await svc(bus, "enroll", "list", "--output", "json")).stdout);
   await svc(bus, "enroll", "approve", id);
-  await peel.program.waitFor("peel connected");
+  // States do not run before.
+  await peel.program.waitFor("settings in force");
 });
 afterAll(async () => {
   await owner?.drain();
@@ -150,6 +151,8 @@ test("a release brings what waits into force on all masters, and a push waits ag
   expect((await listed(masters[1] as MasterDaemon)).candidate?.changes).toEqual({
     ...{ added: 1, changed: 1, removed: 0 },
   });
+  const { stdout } = await anna.svc("status", "--wide");
+  expect(stdout).toMatch(/WAITS FOR A RELEASE.*\nbase .*: 1 added, 1 changed, 0 removed/);
   expect(await marks()).toBe("one");
   // Who may run any commit tries it before the release.
   expect(await marks(`commit=${commits.get("two")}`)).toBe("two");
