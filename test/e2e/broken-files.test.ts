@@ -120,7 +120,7 @@ test("a broken push leaves the last good snapshot in force, and a fix comes into
     const headers = { authorization: `Bearer ${token}` };
     const { json } = await call({ url, ca: bus.caPem }, { path: "/api/v1/states/files", headers });
     expect(json).toMatchObject({
-      environments: [{ content: { environment: "base" } }],
+      environments: [{ content: { environment: "base" }, since: expect.stringMatching(/Z$/) }],
       report: {
         refused: [
           {

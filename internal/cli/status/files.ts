@@ -11,9 +11,9 @@ export function filesTables({ publisher = "-", environments, report }: StateFile
   const { refused = [], hints = [] } = report ?? {};
   return [
     [
-      { ENVIRONMENT: "name", COMMIT: "text", FILES: "spare word", "PUBLISHED BY": "text" },
-      environments.map(({ content: { environment, commit, snapshot } }) => [
-        ...[environment, shortSnapshot(commit), shortSnapshot(snapshot), publisher],
+      { ENVIRONMENT: "name", COMMIT: "text", FILES: "spare word", SINCE: "ago", "PUBLISHED BY": "text" },
+      environments.map(({ content: { environment, commit, snapshot }, since = "-" }) => [
+        ...[environment, shortSnapshot(commit), shortSnapshot(snapshot), since, publisher],
       ]),
     ],
     [{ "REFUSED FILES": "text", AT: "text", REASON: "prose" }, refused.flatMap(refusedRows)],

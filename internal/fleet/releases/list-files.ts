@@ -1,7 +1,8 @@
 import * as v from "valibot";
+import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
-import { described, titled } from "../../base/schema.ts";
+import { described, timestamp, titled } from "../../base/schema.ts";
 import { type Content, content, shownContent } from "../../wire/content.ts";
 import { operation } from "../operation/mod.ts";
 import { type FilesReport, filesReport } from "./files-report.ts";
@@ -17,7 +18,7 @@ export interface PublishersReport {
 interface ListDeps {
   files: {
     /** What each environment has now. @throws SvcError `unavailable` before the first publication */
-    list(wanted: Record<never, never>): Promise<readonly { content?: Content }[]>;
+    list(wanted: Record<never, never>): Promise<readonly { content?: Content; since?: number }[]>;
     publishersReport(): Promise<PublishersReport>;
   };
 }
@@ -32,7 +33,15 @@ export const listFiles = operation({
   output: v.object({
     publisher: v.exactOptional(described(v.string(), "The master that publishes; absent while none does")),
     environments: v.array(
-      titled("EnvironmentInForce", v.object({ content: described(shownContent, "The files in force") })),
+      titled(
+        "EnvironmentInForce",
+        v.object({
+          content: described(shownContent, "The files in force"),
+          since: v.exactOptional(
+            described(timestamp, "When they came into force; absent where an earlier version published them"),
+          ),
+        }),
+      ),
     ),
     report: v.exactOptional(titled("FilesReport", filesReport)),
   }),
@@ -43,8 +52,10 @@ export const listFiles = operation({
     ]);
     return {
       ...defined({ publisher, report }),
-      environments: listed.flatMap((one) =>
-        one.content === undefined ? [] : [{ content: content.show(one.content) }],
+      environments: listed.flatMap(({ content: files, since }) =>
+        files === undefined
+          ? []
+          : [{ content: content.show(files), ...(since === undefined ? {} : { since: rfc3339(since) }) }],
       ),
     };
   },

@@ -49,6 +49,8 @@ interface PublishedFiles {
   environment: string;
   /** What is in force, or what the commit has; absent where nothing is in force yet. */
   content?: Content;
+  /** When these came into force, milliseconds since the Unix epoch, where it is known. */
+  since?: number;
   /** The newest files that wait for a release, since a time in milliseconds since the Unix epoch. */
   candidate?: { content: Content; since: number };
   /** Of the newest files: the directory of the masters, then repositories, in the order in which they overlay each other. */
@@ -68,6 +70,7 @@ function describe(catalog: Catalog, environment: string, commit: string | undefi
     sources: newest === undefined ? [] : sourcesOf(newest),
     ...defined({
       content: found && contentOf(environment, found),
+      since: found?.since,
       candidate: candidate && { content: contentOf(environment, candidate), since: candidate.since },
     }),
     commitOf(snapshot) {

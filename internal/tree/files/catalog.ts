@@ -14,6 +14,8 @@ export interface Published {
   /** Digest of its files alone: see `snapshotOf`. Empty where the version before published it. */
   snapshot: string;
   origin: SnapshotOrigin;
+  /** When it came into force, milliseconds since the Unix epoch; absent where the version before published it. */
+  since?: number;
 }
 
 /** A snapshot that waits for a release. */
@@ -90,15 +92,16 @@ const listsOf = <One>(one: v.GenericSchema<unknown, One>, encodeOne: (found: One
       [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, list]) => [name, list.map(encodeOne)]),
     ),
 });
-const encodePublished = ({ manifest, snapshot, origin: { directory, commits } }: Published) => [
+const encodePublished = ({ manifest, snapshot, origin: { directory, commits }, since }: Published) => [
   manifest,
   commits.map(({ commit: id }) => id),
   snapshot,
   directory,
   commits.map(({ remote, ref, commit: id }) => [remote, ref, id]),
+  ...(since === undefined ? [] : [since]),
 ];
-const lists = listsOf<Published>(v.union([published, publishedBefore]), encodePublished);
-const candidateLists = listsOf<Candidate>(candidate, (one) => [...encodePublished(one), one.since]);
+const lists = listsOf<Published>(v.union([candidate, published, publishedBefore]), encodePublished);
+const candidateLists = listsOf<Candidate>(candidate, encodePublished);
 const stored = record(
   "catalog",
   { environments: lists, candidates: optional(candidateLists), held: optional(lists) },

@@ -32,6 +32,7 @@ function fleet() {
   };
   return {
     go,
+    since: () => catalog.environments.get("base")?.[0]?.since,
     publish: (text: string) => go({ publish: [encoded(text)] }),
     offer: (text: string, commit?: string) => go({ offer: [encoded(text, commit)], waiting: ["base"] }),
     release: (text: string) => go({ restore: new Map([["base", digestOf(text)]]), waiting: ["base"] }),
@@ -77,4 +78,18 @@ test("of many candidates the last ones stay, and what something names is held", 
   const held = new Set([digestOf("5")]);
   expect(go({ held }).waits).toBeUndefined();
   expect(go({ held, restore: new Map([["base", digestOf("5")]]) }).inForce).toBe(digestOf("5"));
+});
+
+test("what is in force says since when, also after other environments changed", () => {
+  const { go, publish, since } = fleet();
+  publish("a");
+  expect(since()).toBe(1);
+  publish("a");
+  go({ unchanged: ["base"] });
+  expect(since()).toBe(1);
+  publish("b");
+  expect(since()).toBe(4);
+  // Back again: that is a new time.
+  publish("a");
+  expect(since()).toBe(5);
 });

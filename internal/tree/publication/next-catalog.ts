@@ -34,7 +34,7 @@ export function nextCatalog(
     const older = (catalog.environments.get(name) ?? []).filter(
       ({ manifest }) => manifest !== newest.manifest,
     );
-    environments.set(name, [newest, ...older].slice(0, keptSnapshots));
+    environments.set(name, [{ ...newest, since: steps.now }, ...older].slice(0, keptSnapshots));
   };
   for (const name of steps.unchanged) {
     const list = catalog.environments.get(name);

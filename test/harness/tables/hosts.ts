@@ -95,7 +95,7 @@ export const hostTables: Samples = {
         ending: [{ what: name, ends_at: end }],
         files: {
           publisher: name,
-          environments: [{ content: { ...content, environment: name } }],
+          environments: [{ content: { ...content, environment: name }, since: at }],
           report: {
             refused: [
               {

@@ -4,7 +4,7 @@ import { Empty } from "../../kit/empty.tsx";
 import { Page } from "../../kit/page.tsx";
 import { Problem } from "../../kit/problem.tsx";
 import type { Column } from "../../kit/table/column.ts";
-import { longColumn, monoColumn } from "../../kit/table/columns.tsx";
+import { longColumn, monoColumn, timeColumn } from "../../kit/table/columns.tsx";
 import { Table } from "../../kit/table/table.tsx";
 import { type FileRow, rowsOf } from "./file-rows.ts";
 import { fileChanges } from "./files-path.ts";
@@ -41,7 +41,7 @@ export function FileList({ app }: { app: App }) {
               rows={value.environments}
               rowKey={({ content }) => content.environment}
               keys={app.keys}
-              columns={inForce}
+              columns={inForceColumns(app)}
             />
           </section>
         </>
@@ -56,8 +56,9 @@ const Publisher = ({ name }: { name: string | undefined }) => (
 
 type InForce = NonNullable<(typeof routes.listFiles)["types"]>["answer"]["environments"][number];
 
-const inForce: readonly Column<InForce>[] = [
+const inForceColumns = ({ now }: Pick<App, "now">): readonly Column<InForce>[] => [
   monoColumn("files", "Files", ({ content }) => contentCell(content)),
+  timeColumn(now, "since", "In force since", ({ since }) => since),
 ];
 
 const columns: readonly Column<FileRow>[] = [
