@@ -210,6 +210,11 @@ export const house: readonly Wing[] = [
     subject: "how what masters do is reached: one table for each room, read by a binder for each door",
     rooms: [
       room("doors/bus", 15, "operations over the bus: what masters serve, and svc asks by"),
+      room(
+        "doors/sockets",
+        2,
+        "the sockets of the HTTPS listener: counted and timed from accept, TLS, limits",
+      ),
       room("doors/rest", 15, "the HTTPS door: peel enrollment, operator REST, API description"),
       room("doors/console", 16, "the pages of the console, carried by the executable"),
       room("doors/peels", 13, "the bus door: requests of peels"),

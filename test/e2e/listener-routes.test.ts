@@ -121,7 +121,7 @@ test("the walk finds a route without a rule, one that is not enforced, and one t
     routes: planted,
     tokens: [],
     budgets: freeBudgets,
-    metrics: { rateLimited: () => {}, httpRequest: () => {} },
+    metrics: { rateLimited: () => {}, connectionClosed: () => {}, httpRequest: () => {} },
     clock,
     log: recordingLog(),
   });
@@ -134,6 +134,7 @@ test("the walk finds a route without a rule, one that is not enforced, and one t
       signal: new AbortController().signal,
       body: async () => new Uint8Array(),
       keepOpen: () => {},
+      prove() {},
     });
     return response.status;
   };

@@ -177,9 +177,14 @@ describe("rate limits", () => {
   test("the relaxed budget is 120 on the other routes and the bootstrap document", async () => {
     const from = freshAddress();
     const paths = ["/api/v1/enrollments", "/api/v1/enroll/ca", "/api/v1/nothing"];
-    const replies = await Promise.all(
-      Array.from({ length: 240 }, (_, n) => send(master.url, master.ca, { path: paths[n % 3] ?? "", from })),
-    );
+    const replies: Reply[] = [];
+    // One address may have eight handshakes at a time.
+    const lane = async () => {
+      for (let n = 0; n < 40; n++) {
+        replies.push(await send(master.url, master.ca, { path: paths[n % 3] ?? "", from }));
+      }
+    };
+    await Promise.all(Array.from({ length: 6 }, lane));
     const refused = limited(replies);
     expect(240 - refused.length).toBeGreaterThanOrEqual(120);
     expect(refused.length).toBeGreaterThan(0);

@@ -33,7 +33,7 @@ async function serving() {
     docs: await createDocs(planted),
     tokens: [],
     budgets: freeBudgets,
-    metrics: { rateLimited: () => {}, httpRequest: () => {} },
+    metrics: { rateLimited: () => {}, connectionClosed: () => {}, httpRequest: () => {} },
     clock: manualClock(),
     log: recordingLog(),
   });

@@ -25,7 +25,11 @@ const { handle } = createHandler({
   ],
   tokens: [],
   budgets: freeBudgets,
-  metrics: { rateLimited: () => {}, httpRequest: ({ method }) => void counted.push(method) },
+  metrics: {
+    rateLimited: () => {},
+    connectionClosed: () => {},
+    httpRequest: ({ method }) => void counted.push(method),
+  },
   clock: manualClock(),
   log: recordingLog(),
 });
@@ -45,6 +49,7 @@ const request = async (
     signal: new AbortController().signal,
     body: async () => Buffer.from(body),
     keepOpen: () => {},
+    prove() {},
   });
   return { status: response.status, text: await response.text() };
 };

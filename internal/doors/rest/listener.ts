@@ -7,6 +7,14 @@ import { newRequestId } from "../../base/request-id.ts";
 import type { Tracer } from "../../base/trace.ts";
 import type { AuthRule } from "../../fleet/operation/door-table/mod.ts";
 import type { OperatorBudgets } from "../../fleet/requests/mod.ts";
+import {
+  type Certificate,
+  type ConnectionNetwork,
+  type FrontReason,
+  limitsFor,
+  openFilesLimit,
+  type TableCounts,
+} from "../sockets/mod.ts";
 import { authorize } from "./authorize.ts";
 import { readJson } from "./body.ts";
 import type { Docs } from "./docs.ts";
@@ -16,7 +24,7 @@ import type { BudgetName } from "./limit.ts";
 import { createRateLimits, type LimitedNetwork, type RateLimits } from "./rate-limits.ts";
 import { json, type Route } from "./route.ts";
 import { senderOf } from "./sender.ts";
-import { type Certificate, type Incoming, serveHttps } from "./serve.ts";
+import { type Incoming, serveHttps } from "./serve.ts";
 import { isServedMethod } from "./served-method.ts";
 import { type Bearers, type ConsoleSessions, type TokenEntry, tokenFiles } from "./tokens.ts";
 
@@ -44,8 +52,11 @@ export interface ListenerOptions {
   /** Hide the routes behind a token while nobody can have one. */
   hidesWithoutTokens?: boolean;
   /** Networks with a budget of their own for enrollment. */
-  networks?: readonly LimitedNetwork[];
-  metrics: RequestMetrics & { rateLimited(budget: string): void };
+  networks?: readonly (LimitedNetwork & ConnectionNetwork)[];
+  metrics: RequestMetrics & {
+    rateLimited(budget: string): void;
+    connectionClosed(reason: FrontReason): void;
+  };
   /** What each token and session may send. */
   budgets: OperatorBudgets;
   /** Begins a span for each request with a valid token. */
@@ -68,6 +79,8 @@ export interface Listener {
   readonly port: number;
   /** Whether it takes new connections. */
   readonly listening: boolean;
+  /** How many connections it has. */
+  readonly connections: TableCounts;
   /** The routes of the router, for a test that walks them. */
   readonly routes: readonly ServedRoute[];
   /** Serves new connections with another certificate; no connection is refused or closed. */
@@ -83,6 +96,9 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     port: options.port,
     certificate: options.certificate,
     handle,
+    networks: options.networks ?? [],
+    limits: limitsFor(openFilesLimit()),
+    onClosed: (reason) => options.metrics.connectionClosed(reason),
     malformed(status, ip) {
       const requestId = newRequestId();
       options.log.info("http.request.malformed", { request_id: requestId, status, remote_ip: ip });
@@ -95,6 +111,9 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     port: server.port,
     get listening() {
       return server.listening;
+    },
+    get connections() {
+      return server.connections;
     },
     routes,
     setCertificate: server.setCertificate,
@@ -199,6 +218,7 @@ async function recognize(handling: Handling, exchange: Exchange): Promise<boolea
   if (route?.auth !== "bearer") return false;
   try {
     await authorize(call, incoming.method, { sessions: undefined, ...handling });
+    incoming.prove();
     return true;
   } catch (thrown) {
     exchange.denied = thrown;
@@ -224,7 +244,12 @@ async function serve(
     }
     return route.handle(call);
   };
-  if (route.auth !== "bearer") return run();
+  if (route.auth !== "bearer") {
+    const response = await run();
+    // The operations behind these routes verify a signature of the key first.
+    if (route.auth === "nkey" && response.ok) incoming.prove();
+    return response;
+  }
   const { operator } = call;
   if (operator === undefined) {
     if (toSvcError(exchange.denied).kind === "unauthorized") call.log.warn("http.request.unauthorized");

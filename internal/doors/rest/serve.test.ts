@@ -11,14 +11,20 @@ import { systemRandom } from "../../base/id.ts";
 import { createAuthority } from "../../identity/ca/create.ts";
 import { issueCertificate } from "../../identity/ca/issue.ts";
 import { type Authority, loadAuthority } from "../../identity/ca/load.ts";
-import { type Certificate, type HttpsServer, serveHttps } from "./serve.ts";
+import { type Certificate, limitsFor } from "../sockets/mod.ts";
+import { type HttpsServer, serveHttps } from "./serve.ts";
 
 const files = temporaryDirectory("serve");
+/** Tests open many connections at once. */
+const networks = [
+  { name: "tests", cidr: [{ bytes: Uint8Array.of(127, 0, 0, 0), bits: 8 }], connections: 256 },
+];
 const day = 24 * 3600_000;
 let authority: Authority;
 let server: HttpsServer;
 const slow = Promise.withResolvers<void>();
 let clock: ManualClock;
+const large = Buffer.alloc(64 * 1024 * 1024, "a");
 let opened = 0;
 let onGone = () => {};
 
@@ -50,12 +56,15 @@ beforeAll(async () => {
     port: 0,
     certificate: await issue(),
     clock,
-    log: recordingLog(),
+    ...{ log: recordingLog(), networks, limits: limitsFor(), onClosed() {} },
     malformed: (status) => Response.json({ error: "malformed request" }, { status }),
     async handle({ method, target, ip, signal, body, keepOpen }) {
       if (target === "/slow") {
         await slow.promise;
         return new Response("slow", { headers: { "Content-Length": "4" } });
+      }
+      if (target === "/large") {
+        return new Response(large, { headers: { "Content-Length": String(large.length) } });
       }
       if (target === "/stream") {
         keepOpen();
@@ -194,6 +203,48 @@ test("a body is read up to its limit, announced or not, without waiting for the 
   const endless = open();
   endless.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n0123");
   expect(await endless.closed).toMatch(/^HTTP\/1\.1 413 [\s\S]*connection: close/i);
+});
+
+test("64 MiB reach a client that pauses, whole, also as the last answer of a connection", async () => {
+  const socket = connectTls({
+    port: server.port,
+    host: "127.0.0.1",
+    servername: "localhost",
+    ca: authority.rootPem,
+  });
+  let received = 0;
+  let hasPaused = false;
+  const closed = new Promise<void>((resolve) => socket.on("close", () => resolve()));
+  const paused = Promise.withResolvers<void>();
+  socket.on("data", (bytes) => {
+    received += bytes.length;
+    if (received < 1024 * 1024 || hasPaused) return;
+    hasPaused = true;
+    socket.pause();
+    paused.resolve();
+  });
+  socket.write("GET /large HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+  await paused.promise;
+  // Others are served meanwhile.
+  expect((await send(base(), authority.rootPem, { path: "/other" })).status).toBe(200);
+  socket.resume();
+  await closed;
+  expect(received).toBeGreaterThan(large.length);
+});
+
+test("a server on all addresses sees IPv4 clients by their IPv4 address", async () => {
+  const ips: string[] = [];
+  const other = await serveHttps({
+    ...{ host: "", port: 0, certificate: await issue(), clock, networks, limits: limitsFor() },
+    ...{ log: recordingLog(), onClosed() {}, malformed: (status) => Response.json({}, { status }) },
+    async handle({ ip }) {
+      ips.push(ip);
+      return Response.json({});
+    },
+  });
+  await send(`https://localhost:${other.port}`, authority.rootPem, { path: "/", from: "127.0.0.7" });
+  expect(ips).toEqual(["127.0.0.7"]);
+  await other.stop();
 });
 
 test("requests on one connection are answered in order", async () => {
@@ -361,7 +412,7 @@ test("a server reports whether it still listens", async () => {
     port: 0,
     certificate: await issue(),
     clock,
-    log: recordingLog(),
+    ...{ log: recordingLog(), networks, limits: limitsFor(), onClosed() {} },
     malformed: (status) => Response.json({}, { status }),
     handle: async () => Response.json({}),
   });

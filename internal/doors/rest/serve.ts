@@ -1,29 +1,23 @@
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
-import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import type { Clock, Timer } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
-import { reasonOf } from "../../base/files/file.ts";
 import type { Log } from "../../base/log.ts";
-import { formatAddress } from "../../base/names/address.ts";
-
-// The TLS server accepts connections and passes each to the HTTP server. So the certificate can change while
-// the listener runs: without a second socket no connection is lost, and the address of the client stays
-// known.
+import {
+  type Certificate,
+  type ConnectionNetwork,
+  type FrontReason,
+  openFront,
+  type SecureConnection,
+  type TableCounts,
+  type TableLimits,
+  type TlsStream,
+} from "../sockets/mod.ts";
 
 /** Time limits of a connection (specification, "HTTP server timeouts"), milliseconds. */
-const limits = { handshakeMs: 10_000, readMs: 10_000, writeMs: 10_000, idleMs: 60_000 } as const;
+const limits = { readMs: 10_000, writeMs: 10_000, idleMs: 60_000 } as const;
 const maxHeaderBytes = 16 * 1024;
 /** How long a stopping server waits for clients to take what was written to them. */
 const lastWritesMs = 250;
-/** Above this number a new connection is closed at once: each connection costs memory. */
-const maxConnections = 20_000;
-
-/** PEM texts of a certificate chain and its key. */
-export interface Certificate {
-  cert: string;
-  key: string;
-}
 
 /** One request as it arrived. */
 export interface Incoming {
@@ -43,6 +37,8 @@ export interface Incoming {
   body(maxBytes: number): Promise<Uint8Array>;
   /** Removes the time limit of the answer, for a stream. */
   keepOpen(): void;
+  /** The request has a valid token, session or key. */
+  prove(): void;
 }
 
 export interface ServeOptions {
@@ -54,6 +50,10 @@ export interface ServeOptions {
   handle(incoming: Incoming): Promise<Response>;
   /** Answers a request from this address that is not HTTP, before its connection is closed. */
   malformed(status: 400 | 431, ip: string): Response;
+  networks: readonly ConnectionNetwork[];
+  limits: TableLimits;
+  /** The listener closed a connection for this reason. */
+  onClosed(reason: FrontReason): void;
   clock: Clock;
   log: Log;
 }
@@ -63,6 +63,8 @@ export interface HttpsServer {
   readonly port: number;
   /** Whether it takes new connections. */
   readonly listening: boolean;
+  /** How many connections it has. */
+  readonly connections: TableCounts;
   /** Serves new connections with this certificate; existing ones are not affected. */
   setCertificate(certificate: Certificate): void;
   stop(): Promise<void>;
@@ -71,7 +73,7 @@ export interface HttpsServer {
 /** Listens for HTTPS with TLS 1.3 only. */
 export async function serveHttps(options: ServeOptions): Promise<HttpsServer> {
   const { clock, log } = options;
-  const connections = new Map<Socket, Connection>();
+  const connections = new Map<unknown, Connection>();
   const http = createHttpServer({ maxHeaderSize: maxHeaderBytes }, (incoming, outgoing) => {
     const connection = connections.get(incoming.socket);
     if (connection === undefined) return void incoming.socket.destroy();
@@ -80,7 +82,7 @@ export async function serveHttps(options: ServeOptions): Promise<HttpsServer> {
       incoming.socket.destroy();
     });
   });
-  http.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
+  http.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     if (!socket.writable) return void socket.destroy();
     const ip = connections.get(socket)?.ip ?? "";
     const response = options.malformed(error.code === "HPE_HEADER_OVERFLOW" ? 431 : 400, ip);
@@ -89,62 +91,45 @@ export async function serveHttps(options: ServeOptions): Promise<HttpsServer> {
       () => socket.destroy(),
     );
   });
-
-  const context = (certificate: Certificate) => ({ ...certificate, minVersion: "TLSv1.3" as const });
-  const tls = createTlsServer(
-    { ...context(options.certificate), handshakeTimeout: limits.handshakeMs },
-    (socket: TLSSocket) => {
-      if (connections.size >= maxConnections) return void socket.destroy();
-      const connection = createConnection(socket, clock);
-      connections.set(socket, connection);
-      socket.on("error", () => socket.destroy());
-      socket.on("close", () => {
+  const front = openFront({
+    ...options,
+    onSecure(secure) {
+      const { stream } = secure;
+      const connection = createConnection(secure, clock);
+      connections.set(stream, connection);
+      stream.on("close", () => {
         connection.close();
-        connections.delete(socket);
+        connections.delete(stream);
       });
-      http.emit("connection", socket);
+      http.emit("connection", stream);
     },
-  );
-  tls.on("tlsClientError", (error: Error) => log.debug("handshake failed", { error: describeError(error) }));
-  await listen(tls, options);
-  tls.on("error", (error) => log.error("listener failed", { error: describeError(error) }));
-
+  });
+  let listening = true;
   return {
-    port: (tls.address() as AddressInfo).port,
+    port: front.port,
     get listening() {
-      return tls.listening;
+      return listening;
     },
-    setCertificate: (certificate) => tls.setSecureContext(context(certificate)),
+    get connections() {
+      return front.counts;
+    },
+    setCertificate: front.setCertificate,
     async stop() {
-      const closed = new Promise<void>((resolve) => tls.close(() => resolve()));
+      listening = false;
+      front.stopListening();
       // Streams that were ended just before write their end, and it reaches their clients.
       await new Promise<void>((resolve) => setImmediate(resolve));
-      for (const socket of connections.keys()) socket.end();
-      const late = clock.after(lastWritesMs, () => {
-        for (const socket of connections.keys()) socket.destroy();
-      });
-      await closed;
-      late.cancel();
+      for (const { stream } of connections.values()) stream.end();
+      await front.ended(lastWritesMs);
     },
   };
-}
-
-function listen(server: ReturnType<typeof createTlsServer>, { host, port }: ServeOptions): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", (cause) => {
-      const address = formatAddress({ host, port });
-      reject(new SvcError("unavailable", `cannot listen on ${address}: ${reasonOf(cause)}`, { cause }));
-    });
-    server.listen({ port, host: host === "" ? "::" : host }, () => {
-      server.removeAllListeners("error");
-      resolve();
-    });
-  });
 }
 
 /** The time limits of one connection: at each moment at most one of them runs. */
 interface Connection {
   readonly ip: string;
+  readonly stream: TlsStream;
+  prove(): void;
   /** A request is complete: nothing is expected of the client while it is handled. */
   requestRead(): void;
   responseBegins(): void;
@@ -155,21 +140,21 @@ interface Connection {
   close(): void;
 }
 
-function createConnection(socket: TLSSocket, clock: Clock): Connection {
+function createConnection({ stream, ip, prove }: SecureConnection, clock: Clock): Connection {
   let timer: Timer | undefined;
   let idle = false;
   const allow = (ms: number | undefined) => {
     timer?.cancel();
-    timer = ms === undefined ? undefined : clock.after(ms, () => socket.destroy());
+    timer = ms === undefined ? undefined : clock.after(ms, () => stream.destroy());
   };
   // The first byte of the next request ends the idle time; later bytes do not extend the limit.
-  socket.on("data", () => {
+  stream.on("data", () => {
     if (idle) allow(limits.readMs);
     idle = false;
   });
   allow(limits.readMs);
   return {
-    ip: normalizeIp(socket.remoteAddress ?? ""),
+    ...{ ip, stream, prove },
     requestRead: () => allow(undefined),
     responseBegins: () => allow(limits.writeMs),
     responseDone() {
@@ -213,13 +198,15 @@ async function answer(
       isStream = true;
       connection.keepOpen();
     },
+    prove: connection.prove,
   });
-  // Do not wait for the rest of an unwanted body.
-  if (!incoming.complete) outgoing.setHeader("Connection", "close");
+  // No client that must come back later holds a place meanwhile, and nobody waits for the rest of an unwanted body.
+  const isLast = response.status === 429 || !incoming.complete;
+  if (isLast) outgoing.setHeader("Connection", "close");
   if (!isStream) connection.responseBegins();
   await sendResponse(response, outgoing);
-  if (incoming.complete) connection.responseDone();
-  else incoming.socket.destroySoon();
+  if (isLast) incoming.socket.destroySoon();
+  else connection.responseDone();
 }
 
 /**
@@ -354,9 +341,4 @@ async function formatRaw(response: Response): Promise<string> {
   const reason = response.status === 431 ? "Request Header Fields Too Large" : "Bad Request";
   const headers = [...response.headers].map(([name, value]) => `${spelled(name)}: ${value}\r\n`).join("");
   return `HTTP/1.1 ${response.status} ${reason}\r\n${headers}Connection: close\r\n\r\n${body}`;
-}
-
-/** `::ffff:192.0.2.1` on a dual-stack socket is the IPv4 address it maps. */
-function normalizeIp(address: string): string {
-  return address.replace(/^::ffff:(?=\d+\.)/i, "");
 }

@@ -20,6 +20,8 @@ export interface NamedBudget {
   capacity: number;
   /** Milliseconds. */
   refill: number;
+  /** How many connections they may have together. */
+  connections?: number | undefined;
 }
 
 /** What the operations on the policy of a master need. */
@@ -79,6 +81,7 @@ export const explainWays = operation({
             cidr: v.array(v.string()),
             capacity: described(integer, "Requests at once"),
             refill: described(v.string(), "Time until one more is allowed"),
+            connections: v.exactOptional(described(integer, "Connections that they may have together")),
           }),
         ),
       ),
@@ -87,9 +90,10 @@ export const explainWays = operation({
   }),
   async run(deps: PolicyOperationDeps) {
     const ways = (await Promise.all(deps.ways.map((list) => list()))).flat();
-    const networks = deps.networks.map(({ name, cidr, capacity, refill }) => ({
+    const networks = deps.networks.map(({ name, cidr, capacity, refill, connections }) => ({
       ...{ name, cidr: [...cidr], capacity },
       refill: formatDuration(refill),
+      ...defined({ connections }),
     }));
     return { ...commonOf(deps), ways: ways.map(show), networks };
   },

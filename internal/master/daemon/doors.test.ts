@@ -44,7 +44,7 @@ describe("over REST", () => {
     routes,
     tokens: [{ username: "ann", token_file: token }],
     budgets: freeBudgets,
-    metrics: { rateLimited: () => {}, httpRequest: () => {} },
+    metrics: { rateLimited: () => {}, connectionClosed: () => {}, httpRequest: () => {} },
     clock,
     log,
   });
@@ -67,6 +67,7 @@ describe("over REST", () => {
       signal: new AbortController().signal,
       body: async () => Buffer.from(inQuery ? "" : JSON.stringify(Object.fromEntries(rest))),
       keepOpen: () => {},
+      prove() {},
     });
   };
 

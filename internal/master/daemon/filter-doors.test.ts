@@ -56,7 +56,7 @@ writeFileSync(token, "good", { mode: 0o600 });
 const { handle } = createHandler({
   ...{ routes, tokens: [{ username: "ann", token_file: token }], clock, log },
   budgets: freeBudgets,
-  metrics: { rateLimited: () => {}, httpRequest: () => {} },
+  metrics: { rateLimited: () => {}, connectionClosed: () => {}, httpRequest: () => {} },
 });
 
 /** It compares the text of the target with that of jobs, and resolves nothing. */
@@ -152,6 +152,7 @@ test.each(
       signal: new AbortController().signal,
       body: async () => Buffer.from(body === undefined ? "" : JSON.stringify(fields)),
       keepOpen: () => {},
+      prove() {},
     });
     return [response.status, await response.text()] as const;
   };

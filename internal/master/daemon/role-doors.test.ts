@@ -102,7 +102,7 @@ const { handle } = createHandler({
   routes,
   tokens: [{ username: "ann", token_file: token }],
   budgets: freeBudgets,
-  metrics: { rateLimited: () => {}, httpRequest: () => {} },
+  metrics: { rateLimited: () => {}, connectionClosed: () => {}, httpRequest: () => {} },
   clock,
   log,
 });
@@ -120,6 +120,7 @@ const requestRest = ({ method, path, body }: Route) =>
     signal: new AbortController().signal,
     body: async () => Buffer.from(body !== undefined ? JSON.stringify(fields) : ""),
     keepOpen: () => {},
+    prove() {},
   });
 
 describe.each([...builtInRoles])("the role %s", (one) => {

@@ -9,7 +9,7 @@ import { type PeelsView, showPeels } from "./peels.ts";
 import { countPolicy, type PolicyMetrics, type PolicyView } from "./policy.ts";
 import { countReactions, type ReactorMetrics, type ReactorView } from "./reactor.ts";
 import { countRelayed, type RelayMetrics } from "./relayed.ts";
-import { countRequests, type RequestMetrics } from "./requests.ts";
+import { countRequests, type RequestMetrics, type RequestsView } from "./requests.ts";
 import { countRollouts, type RolloutMetrics, type RolloutsView } from "./rollouts.ts";
 import { type RotationsView, showRotations } from "./rotations.ts";
 import { countSettings, type SettingsMetrics } from "./settings.ts";
@@ -23,6 +23,7 @@ export interface MasterView
     RolloutsView,
     BusView,
     GitView,
+    RequestsView,
     ReactorView {
   /** What is being replaced in the fleet. */
   rotations?(): RotationsView;
@@ -67,7 +68,7 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
     ...countJobs(registry, view),
     ...countRollouts(registry, view),
     ...countBus(registry, view),
-    ...countRequests(registry),
+    ...countRequests(registry, view),
     ...countSettings(registry),
     ...countReactions(registry, view),
     ...countBudgets(registry),

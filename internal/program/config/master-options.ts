@@ -196,7 +196,7 @@ export const masterOptions = {
     "enroll.networks": option(
       namedNetworks,
       [],
-      "networks whose addresses share one budget for enrollment, by name: cidr is a list, capacity the requests at once, refill the time until one more",
+      "networks whose addresses share one budget for enrollment, by name: cidr is a list, capacity the requests at once, refill the time until one more, connections (optional) how many connections to the listener they may have together, instead of 128 for each address",
       { flag: null },
     ),
     "enroll.advertise_urls": option(

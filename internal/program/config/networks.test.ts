@@ -34,6 +34,11 @@ test("named networks are read, and none is the default", () => {
   ]);
 });
 
+test("a network may have a number of connections", () => {
+  const text = "a: {cidr: [10.0.0.0/8], capacity: 1, refill: 1s, connections: 500}";
+  expect(load(networks(text))).toMatchObject([{ connections: 500 }]);
+});
+
 test.each(["10.0.0.0/8", "2001:db8::/48", "::1/128", "::/0", "2001:db8:0:1::/64"])(
   "%s is shown as it is written",
   (text) => {
@@ -50,6 +55,10 @@ test.each([
   ["a: {cidr: [192.0.2.1/24], capacity: 5, refill: 5s}", "bits beyond the length must be zero"],
   ["a: {cidr: [web], capacity: 5, refill: 5s}", "is not a network such as"],
   ["a: {cidr: [10.0.0.0/8], capacity: 0, refill: 5s}", "capacity: expected a whole number from 1"],
+  [
+    "a: {cidr: [10.0.0.0/8], capacity: 1, refill: 1s, connections: 0}",
+    "connections: expected a whole number from 1",
+  ],
   ["a: {cidr: [10.0.0.0/8], capacity: 1, refill: 0s}", "refill: expected"],
   ["a: {cidr: [10.0.0.0/8], capacity: 1, refill: 1s, x: 1}", 'unknown key "x"'],
   ["'a b': {cidr: [10.0.0.0/8], capacity: 1, refill: 1s}", "expected a name of at most 63"],

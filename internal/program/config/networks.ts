@@ -22,6 +22,8 @@ export interface NamedNetwork {
   readonly capacity: number;
   /** Milliseconds until one more request is allowed. */
   readonly refill: number;
+  /** How many connections to the HTTPS listener its addresses may have together. */
+  readonly connections?: number | undefined;
 }
 
 const nameForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
@@ -38,13 +40,14 @@ const network = fields(
     cidr: v.pipe(v.array(v.pipe(v.string(), readBy(readNetwork))), v.minLength(1, missing("cidr"))),
     capacity: integer(1, 1_000_000),
     refill: duration(1),
+    connections: v.exactOptional(integer(1, 16_384)),
   },
   { missing },
 );
 
 /** The map under `enroll.networks`, as a list of named networks. It has no flag. */
 export const namedNetworks: OptionType<readonly NamedNetwork[]> = {
-  name: "map of {cidr, capacity, refill}",
+  name: "map of {cidr, capacity, refill, connections}",
   placeholder: "",
   schema: v.pipe(
     mapOf(
@@ -67,9 +70,9 @@ export const namedNetworks: OptionType<readonly NamedNetwork[]> = {
   format: (networks) =>
     JSON.stringify(
       Object.fromEntries(
-        networks.map(({ name, cidr, capacity, refill }) => [
+        networks.map(({ name, cidr, refill, ...numbers }) => [
           name,
-          { cidr: cidr.map(formatNetwork), capacity, refill: formatDuration(refill) },
+          { cidr: cidr.map(formatNetwork), ...numbers, refill: formatDuration(refill) },
         ]),
       ),
     ),

@@ -89,7 +89,7 @@ function httpsDoor(limits = unlimited) {
     routes: [route, { ...route, path: "/api/v1/enroll/nonce", auth: "none", budget: "strict" }],
     tokens: [{ username: "ann", token_file: join(dir, "token") }],
     budgets: createOperatorBudgets({ limits, onLimited() {}, clock, log }),
-    metrics: { rateLimited() {}, httpRequest() {} },
+    metrics: { rateLimited() {}, connectionClosed() {}, httpRequest() {} },
     ...{ clock, log },
   });
   let address = 0;
@@ -104,6 +104,7 @@ function httpsDoor(limits = unlimited) {
       signal: new AbortController().signal,
       body: async () => new Uint8Array(),
       keepOpen() {},
+      prove() {},
     });
     return (await response.text()).length;
   };

@@ -1,6 +1,7 @@
 import { systemClock } from "../../../internal/base/clock.ts";
 import { createLog } from "../../../internal/base/log.ts";
-import { type Certificate, serveHttps } from "../../../internal/doors/rest/serve.ts";
+import { serveHttps } from "../../../internal/doors/rest/serve.ts";
+import { type Certificate, limitsFor } from "../../../internal/doors/sockets/mod.ts";
 
 // The listener's server with a trivial handler, in a process of its own. Each line on standard input is
 // a certificate to serve from then on, as JSON.
@@ -13,6 +14,9 @@ const server = await serveHttps({
   certificate: first,
   handle: async () => new Response("{}", { headers: { "Content-Length": "2" } }),
   malformed: (status) => new Response(null, { status }),
+  networks: [{ name: "bench", cidr: [{ bytes: Uint8Array.of(127, 0, 0, 0), bits: 8 }], connections: 1_000 }],
+  limits: limitsFor(),
+  onClosed() {},
   clock: systemClock,
   log: createLog({
     level: "error",

@@ -64,6 +64,7 @@ export const doors = {
           "target-service": knowledge.targetCheck,
         },
         view: {
+          connections: () => listener.connections,
           rotations: () =>
             viewRotations({
               ...{ certificate: certificates.current(), index: knowledge.index },
