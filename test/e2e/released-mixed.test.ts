@@ -90,6 +90,19 @@ async function unsigned(path: "jobs" | "rollouts", body: Record<string, unknown>
   return ended as Shown;
 }
 
+/** What svc doctor says of releases, and the notes of svc status. */
+async function diagnosis() {
+  const [doctor, status] = [
+    await anna?.svc("doctor", "--output", "json"),
+    await anna?.svc("status", "--output", "json"),
+  ];
+  const steps = JSON.parse(doctor?.stdout ?? "") as { step: string; level: string; message: string }[];
+  const { level, message } = steps.find(({ step }) => step === "releases") ?? {};
+  return { level, message, notes: (JSON.parse(status?.stdout ?? "") as { notes: string[] }).notes };
+}
+/** After each peel that joined. */
+const diagnoses: Awaited<ReturnType<typeof diagnosis>>[] = [];
+
 beforeAll(async () => {
   bus = await startBus();
   states = join(bus.dir, "states");
@@ -97,11 +110,11 @@ beforeAll(async () => {
   listAdministrators(bus.authDir, root);
   master = await startMaster(bus, { flags: ["--states-dir", states] });
   const file = writeOperatorFile(bus, root);
-  anna = await newPerson(bus, file, "anna", ["admin"]);
+  anna = await newPerson(bus, file, "anna", ["admin"], ["--expires", "10d"]);
   bert = await newPerson(bus, file, "bert", ["operator"]);
   for (const [id, require_operator] of [
-    ["db-1", "on"],
     ["web-1", "off"],
+    ["db-1", "on"],
   ] as const) {
     const dataDir = join(bus.dir, id);
     makeDirectory(dataDir, 0o700);
@@ -117,6 +130,7 @@ beforeAll(async () => {
     await peel.ready;
     // Masters learn from the first heartbeat that it obeys operators only.
     await until(async () => JSON.stringify(await rest("GET", `peels/${id}`)).includes('"alive":true'));
+    diagnoses.push(await diagnosis());
   }
 }, 60_000);
 afterAll(async () => {
@@ -128,9 +142,28 @@ afterAll(async () => {
 let good = "";
 let newer = "";
 
-test("what is pushed and not released keeps nobody from running what is released", async () => {
+test("svc doctor and svc status say which peels wait for a release, and when the record of its signer ends", async () => {
+  const [without, before] = diagnoses;
+  const wouldWait =
+    "1 peel would wait for a release of base if they obeyed operators only (require_operator)";
+  expect(without).toMatchObject({ level: "ok", message: wouldWait });
+  const waits = "1 peel waits for a release of base";
+  expect(before).toMatchObject({ level: "warn", message: waits });
+  expect(before?.notes).toContain(`${waits}: see svc states release`);
+  expect(without?.notes.join()).not.toContain("release of base");
   good = await publish("good");
   await release();
+  const after = await diagnosis();
+  expect(after).toMatchObject({ level: "ok", message: "base is release 1" });
+  expect(after.notes.join()).not.toContain(waits);
+  expect(after.notes).toContainEqual(
+    expect.stringMatching(
+      /^the record of anna, who signed release 1 of base, ends at .*svc operator renew anna/,
+    ),
+  );
+});
+
+test("what is pushed and not released keeps nobody from running what is released", async () => {
   newer = await publish("newer");
   const run = await bert?.svc("run", "*", "state.highstate", "--yes");
   expect([run?.code, run?.stderr]).toEqual([

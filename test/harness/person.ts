@@ -29,9 +29,17 @@ export async function newPerson(
   administrator: string,
   name: string,
   roles: readonly string[],
+  options: readonly string[] = [],
 ): Promise<Person> {
   const signing = operatorConfig(bus, administrator);
-  const words = ["operator", "add", name, ...roles.flatMap((role) => ["--role", role]), "--with-key"];
+  const words = [
+    "operator",
+    "add",
+    name,
+    ...roles.flatMap((role) => ["--role", role]),
+    "--with-key",
+    ...options,
+  ];
   const added = await runProgram([binaries.cli, "--config", signing, ...words]);
   if (added.code !== 0) throw new Error(`${name} was not added: ${added.stderr}`);
   const home = join(bus.dir, `home-of-${name}`);

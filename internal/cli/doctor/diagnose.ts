@@ -23,6 +23,7 @@ import { operatorBus, operatorSpan, operatorTracing } from "../operator.ts";
 import type { DoctorContext } from "./context.ts";
 import { filesStep, leaseStep, masterStep } from "./masters.ts";
 import { peelSteps } from "./peel.ts";
+import { releaseStep } from "./releases.ts";
 import { storageSteps } from "./storage.ts";
 
 /** The steps from this machine to the masters. Each depends on those before it. */
@@ -58,6 +59,7 @@ const steps: readonly Step<DoctorContext>[] = [
   masterStep,
   leaseStep,
   filesStep,
+  releaseStep,
   tracesStep,
 ];
 

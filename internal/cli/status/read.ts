@@ -15,6 +15,7 @@ import type {
   StateFiles,
   Stray,
 } from "../fleet-reads.ts";
+import { notesOnReleases } from "../release-notes.ts";
 import { NoMaster } from "../request.ts";
 
 /** The state of a fleet. */
@@ -60,6 +61,7 @@ export type StatusPart =
 const nothing: PeelSurvey = {
   ...{ states: {}, alive: 0, silent: [], silent_count: 0, versions: {}, wrong_clocks: [], refusing: [] },
   without_health: [],
+  insisting: 0,
   ...{
     suspended: [],
     clones: [],
@@ -125,7 +127,11 @@ export async function readStatus(
       part("rollouts", reads.rollouts(), []),
       part("state files", readFiles(reads), noFiles),
     ]);
-  notes.push(...notesOnMasters(masters), ...foreign.slice(0, maxForeign).map(noteOnForeign));
+  notes.push(
+    ...notesOnReleases(survey, now),
+    ...notesOnMasters(masters),
+    ...foreign.slice(0, maxForeign).map(noteOnForeign),
+  );
   if (masters !== unknown && masters.masters.length === 0) {
     const problem = await part(
       "storage",

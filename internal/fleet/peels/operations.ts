@@ -95,6 +95,24 @@ export const surveyPeels = operation({
       silent: described(v.array(v.string()), "Encoded ids of the members without one"),
       silent_count: integer,
       versions: described(counted(v.string()), "Number of members that are alive by version"),
+      insisting: v.optional(
+        described(integer, "Number of members that are alive and obey operators only"),
+        0,
+      ),
+      releases: v.exactOptional(
+        described(
+          v.array(
+            v.object({
+              environment: v.string(),
+              is_released: described(v.boolean(), "Whether what is in force is the newest release"),
+              version: v.exactOptional(described(integer, "Of the newest release")),
+              operator: v.exactOptional(described(v.string(), "Who signed it")),
+              ends_at: v.exactOptional(described(timestamp, "When the record of this operator ends")),
+            }),
+          ),
+          "The environments of the state files, and how they stand to their newest release",
+        ),
+      ),
       wrong_clocks: described(
         v.array(v.object({ peel_id: peelId, ahead_ms: v.number() })),
         "Those whose clock differs from that of the bus",

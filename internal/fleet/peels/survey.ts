@@ -1,9 +1,11 @@
 import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
 import type { Bucket, Stored } from "../../bus/storage/mod.ts";
 import type { Heartbeat } from "../../wire/heartbeat.ts";
 import { enrollmentStates } from "../enrollment/record/mod.ts";
 import { type Directory, type Enrollments, loadEnrollment } from "../enrollment/store/mod.ts";
+import type { ReleaseStanding } from "../releases/mod.ts";
 import { clockDifferenceOf, readPeels } from "./heartbeats.ts";
 
 const dayMs = 24 * 3600_000;
@@ -19,6 +21,8 @@ export interface SurveyDeps {
   /** For the records of those that are marked: there are few. */
   enrollments: Enrollments;
   peelHeartbeats: Pick<Bucket, "entries">;
+  /** How each environment stands to its newest release; absent where nobody judges releases. */
+  releases?(): Promise<readonly ReleaseStanding[]>;
   clock: Pick<Clock, "now">;
 }
 
@@ -39,11 +43,18 @@ export async function survey(deps: SurveyDeps) {
     silent: silent.slice(0, maxListed),
     silent_count: silent.length,
     versions: countBy(members.flatMap((peel) => alive.get(peel) ?? [])),
+    insisting: beats.filter(({ administrators }) => administrators !== undefined).length,
     ...judgeBeats(beats),
     ...marked,
     ...endingOf(deps, members),
+    ...(deps.releases === undefined ? {} : { releases: (await deps.releases()).map(shownStanding) }),
   };
 }
+
+const shownStanding = ({ environment, isReleased, version, operator, endsAt }: ReleaseStanding) => ({
+  ...{ environment, is_released: isReleased },
+  ...defined({ version, operator, ends_at: endsAt === undefined ? undefined : rfc3339(endsAt) }),
+});
 
 function judgeBeats(beats: readonly Stored<Heartbeat>[]) {
   return {

@@ -65,6 +65,7 @@ export const hostTables: Samples = {
           wrong_clocks: [{ ...namesOf(name), ahead_ms: many }],
           refusing: [{ ...namesOf(name), commands_refused: { expired: many, unknown_key: many } }],
           without_health: [name],
+          insisting: 0,
         },
         pending: [
           {

@@ -4,6 +4,7 @@ import { createPendingTable } from "../../../fleet/enrollment/joining/mod.ts";
 import { createEventFeed } from "../../../fleet/events/mod.ts";
 import { requestMasterReadiness } from "../../../fleet/masters/mod.ts";
 import { createJobLookup } from "../../../fleet/reactor/events/mod.ts";
+import { releaseStandings } from "../../../fleet/releases/mod.ts";
 import { createRecordMac } from "../../../identity/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import type { EnrollCertificate } from "../../certificate/mod.ts";
@@ -148,12 +149,22 @@ function enrollmentDeps(need: OperationsNeed): RoomDeps["enrollment"] {
   };
 }
 
-function peelsDeps({ base, decisions, members, knowledge, jobs, presence, automation }: OperationsNeed) {
+function peelsDeps(need: OperationsNeed) {
+  const { base, decisions, members, knowledge, jobs, presence, automation, operators } = need;
   const { index, resolver, compliance, settings } = knowledge;
   const { enrollments, peelHeartbeats } = decisions.storage;
   return {
     ...{ directory: members.directory, index, resolver, facts: decisions.storage.facts, clock: base.clock },
     ...{ settings: settings.versions, jobs: jobs.operations.controller, compliance },
+    releases: () =>
+      releaseStandings({
+        releases: decisions.releases.releases,
+        list: () => automation.stateFiles.list({}),
+        endOf(name, key) {
+          const record = operators.registry.find(name);
+          return record?.publicKey === key ? record.expiresAt : undefined;
+        },
+      }),
     ...{ silences: presence.silences, files: automation.stateFiles, enrollments, peelHeartbeats },
   };
 }
