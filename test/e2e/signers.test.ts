@@ -71,8 +71,8 @@ afterAll(async () => {
   await bus?.[Symbol.asyncDispose]();
 });
 
-function startMaster(): Promise<MasterDaemon> {
-  const flags = ["--states-dir", join(bus.dir, "no-states")];
+function startMaster(...more: string[]): Promise<MasterDaemon> {
+  const flags = ["--states-dir", join(bus.dir, "no-states"), ...more];
   return startMasterBinary(bus, flags, {}, [], {}, undefined, {
     gitfs: { remotes: [{ url: remote.url, tags: ["v*"], signers }], interval: "1s" },
   });
@@ -85,14 +85,24 @@ async function gitfs(): Promise<{ status: string; message: string }> {
   return { message: "", ...checks.gitfs };
 }
 
-/** The commit of an environment that is in force. */
-async function inForce(environment = "base"): Promise<string | undefined> {
+/** What masters say of an environment. */
+async function standingOf(environment: string) {
   const { code, stdout } = await carl.svc("states", "releases", "--output", "json");
   // Before the first publication.
   if (code !== 0) return undefined;
-  const environments = JSON.parse(stdout) as { environment: string; content?: { commit: string } }[];
-  return environments.find((one) => one.environment === environment)?.content?.commit;
+  const environments = JSON.parse(stdout) as Standing[];
+  return environments.find((one) => one.environment === environment);
 }
+
+interface Standing {
+  environment: string;
+  content?: { commit: string };
+  /** What waits for a release, where nothing else comes into force. */
+  candidate?: { content: { commit: string } };
+}
+
+/** The commit of an environment that is in force. */
+const inForce = async (environment = "base") => (await standingOf(environment))?.content?.commit;
 
 async function arrives(commit: string, environment?: string): Promise<void> {
   await until(
@@ -291,4 +301,32 @@ test("a master that takes over, without a copy of the repository, keeps the same
   const good = commits.make({ files: tree(`version-${version}`), parents: [bad], key: ann });
   point(good);
   await arrives(good);
+});
+
+test("where only released files come into force, a commit that nobody signed is not even a candidate", async () => {
+  const before = master;
+  master = await startMaster("--states-require-release");
+  await before[Symbol.asyncDispose]();
+  const candidate = async () => (await standingOf("base"))?.candidate?.content.commit;
+  const signed = commits.make({ files: next(), parents: [last], key: ann });
+  point(signed);
+  await until(candidate, (found) => found === signed);
+  // What was released last takes the place of what was only signed since.
+  const overtaken = last;
+  last =
+    (await until(
+      () => inForce(),
+      (found) => found !== overtaken,
+    )) ?? "";
+  const bad = commits.make({ files: next(), parents: [signed] });
+  point(bad);
+  await stays(unsigned(bad));
+  expect(await candidate()).toBe(signed);
+  await release(bad);
+  await arrives(bad);
+  // Control: a signed one is a candidate again, and waits.
+  const good = commits.make({ files: next(), parents: [bad], key: ann });
+  point(good);
+  await until(candidate, (found) => found === good);
+  expect(await inForce()).toBe(bad);
 });
