@@ -7,7 +7,7 @@ import type { Route } from "./route.ts";
 
 /** After a sign-in, a request is repeated; and once more if that was the sign-in before the session ended. */
 const maxRepeated = 2;
-/** Masters take 20 requests a second of one address, which several consoles may share: the others wait. */
+/** Masters take 50 requests a second of one session, and 20 of one address without one: the others wait. */
 const pauseMs = 1_000;
 const maxPauses = 60;
 const tooMany = 429;

@@ -1,18 +1,20 @@
 import { expect, test } from "bun:test";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { freeBudgets } from "../../../test/harness/operator-budgets.ts";
+import { SvcError } from "../../base/errors.ts";
 import { systemRandom } from "../../base/id.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { listenToOperators } from "./listen.ts";
+import type { OperatorBudgets } from "./operator-budgets.ts";
 
 const key = newKeyPair("user", systemRandom).publicKey;
 const other = newKeyPair("user", systemRandom).publicKey;
 const envelope = (of: unknown) => encode({ v: 1, body: new Uint8Array(), nonce: 1, key: of as string });
 const plain = encode({ operator: "ann" });
 
-function listening(required?: boolean) {
+function listening(required?: boolean, budgets: Pick<OperatorBudgets, "run"> = freeBudgets) {
   const served = new Map<string, { queue: string; answer: Parameters<Bus["serve"]>[2] }>();
   const bus: Pick<Bus, "serve"> = {
     serve(subject, queue, answer) {
@@ -23,7 +25,7 @@ function listening(required?: boolean) {
   const ear = {
     bus,
     log: recordingLog(),
-    budgets: freeBudgets,
+    budgets,
     ...(required === undefined ? {} : { requests: { required } }),
   };
   const serving = listenToOperators(ear, "svc.job.*.cancel", "own", async ({ subject, user }) =>
@@ -96,3 +98,31 @@ test.each<[what: string, at: string, data: Uint8Array, reply: string, isAnswered
     isAnswered ? { subject: itself, user } : undefined,
   );
 });
+
+const spent: Pick<OperatorBudgets, "run"> = {
+  run: async () => {
+    throw new SvcError("rate_limited", "too many requests", { retryAfterMs: 20 });
+  },
+};
+test.each<[what: string, at: string, data: Uint8Array, reply: string, isAnswered: boolean]>([
+  ["signed, in its inbox", below, envelope(key), `_INBOX.${key}.x`, true],
+  ["no map, in its inbox", below, Uint8Array.of(0xdd, 0xff, 0xff, 0xff, 0xff), `_INBOX.${key}.x`, true],
+  ["not signed, in an inbox of nobody", below, plain, "_INBOX.x", true],
+  ["signed, in the inbox of another user", below, envelope(key), `_INBOX.${other}.x`, false],
+  ["signed, in another account", below, envelope(key), "_R_.x", false],
+  ["sent on the subject itself, in the inbox of the key", itself, envelope(key), `_INBOX.${key}.x`, true],
+  ["sent on the subject itself, in another inbox", itself, envelope(key), `_INBOX.${other}.x`, false],
+  ["sent on the subject itself, not signed", itself, plain, "_INBOX.x", true],
+  ["large, sent on the subject itself", itself, new Uint8Array(70_000), "_INBOX.x", false],
+])(
+  "a request beyond the budget is refused where its sender alone listens: %s",
+  async (_, at, data, reply, isAnswered) => {
+    const pattern = at === below ? "svc.op.*.svc.job.*.cancel" : "svc.job.*.cancel";
+    const answer = await listening(undefined, spent).served.get(pattern)?.answer(data, at, { reply });
+    expect(answer === undefined ? undefined : decode(answer)).toEqual(
+      isAnswered
+        ? { ok: false, error: { code: "rate_limited", message: "too many requests", retry_after_ms: 20 } }
+        : undefined,
+    );
+  },
+);

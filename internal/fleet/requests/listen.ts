@@ -35,7 +35,7 @@ export interface Ear {
  * Answers requests of operators on a subject: below the key of each bus user, and on the subject itself where requests
  * need no signature. A request whose reply would reach someone else gets none: masters may publish everywhere, so a
  * caller could have them write to the inbox of another operator, to a stream, or to JetStream. What is beyond the budget
- * of its sender is refused before anything of it is verified or remembered.
+ * of its sender is refused before it is decoded, verified or remembered.
  *
  * @param answer resolves with the reply, or with nothing when it sends the answer itself
  * @param queue of the subject itself; below the keys it is that of all masters
@@ -49,11 +49,16 @@ export function listenToOperators(
   const listen = (published: string, group: string) =>
     bus.serve(published, group, (data, given, sent) => {
       const parsed = parseFromOperator(given);
-      const { user: sender = unnamedSender } = parsed;
-      const request: OperatorRequest = { ...sent, ...parsed, sender, data, ...readMap(data) };
-      if (isOwnInbox(request)) return budgets.run(sender, () => answer(request)).catch(encodeFailure);
-      log.warn(foreignReply, { subject: request.subject });
-      return undefined;
+      const { user, user: sender = unnamedSender } = parsed;
+      const work = async () => {
+        const request: OperatorRequest = { ...sent, ...parsed, sender, data, ...readMap(data) };
+        if (isOwnInbox(request)) return answer(request);
+        log.warn(foreignReply, { subject: request.subject });
+        return undefined;
+      };
+      return budgets
+        .run(sender, work, data.length)
+        .catch((refusal) => (mayRefuse(sent.reply, user, data) ? encodeFailure(refusal) : undefined));
     });
   const listening = [listen(fromOperatorSubject("*", pattern), mastersQueue)];
   if (requests?.required !== true) listening.push(listen(pattern, queue));
@@ -64,6 +69,10 @@ export function listenToOperators(
   };
 }
 
+/** The token after `_INBOX.`, which is the key of a user who has one; `undefined` for another subject. */
+const ownerOf = (reply: string): string | undefined =>
+  reply.startsWith(inboxes) ? reply.slice(inboxes.length).split(".", 1)[0] : undefined;
+
 const foreignReply = "request dropped: its reply subject is not in the inbox of its sender";
 const inboxes = "_INBOX.";
 
@@ -72,11 +81,21 @@ const inboxes = "_INBOX.";
  * whose it is, since nobody has verified the signature yet. Without an envelope any inbox is right that is not below the
  * key of another user.
  */
-function isOwnInbox({ reply, user, map }: OperatorRequest): boolean {
-  if (!reply.startsWith(inboxes)) return false;
-  const [owner = ""] = reply.slice(inboxes.length).split(".", 1);
+function isOwnInbox({ reply, user, map }: Pick<OperatorRequest, "reply" | "user" | "map">): boolean {
+  const owner = ownerOf(reply);
+  if (owner === undefined) return false;
   if (isEnvelope(map) && typeof map?.key === "string") return owner === (user ?? map.key);
   return owner === user || decodePublicKey("user", owner) === undefined;
+}
+
+/** Larger requests on subjects without a key are not decoded to refuse them. */
+const maxRefused = 64 * 1024;
+
+/** Whether a refusal goes to the caller, as far as that is known without decoding what is refused. */
+function mayRefuse(reply: string, user: string | undefined, data: Uint8Array): boolean {
+  if (user === undefined) return data.length <= maxRefused && isOwnInbox({ reply, ...readMap(data) });
+  const owner = ownerOf(reply);
+  return owner !== undefined && (owner === user || decodePublicKey("user", owner) === undefined);
 }
 
 /** Decodes a request. @returns no map for other bytes */

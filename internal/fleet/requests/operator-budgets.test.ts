@@ -61,6 +61,20 @@ test("8 requests of a sender are worked on, 256 wait, and none of others waits f
   expect(working).toBe(264);
 });
 
+test("requests of a sender hold 16 MiB, those that wait with them", async () => {
+  const { budgets } = setup();
+  const end = Promise.withResolvers<void>();
+  const mebibyte = 1024 * 1024;
+  const sent = Array.from({ length: 16 }, () => budgets.run("UA", () => end.promise, mebibyte));
+  await expect(budgets.run("UA", async () => {}, 1)).rejects.toMatchObject({
+    message: "the requests of this operator that wait are too large together: try again in 1s",
+  });
+  expect(await budgets.run("UB", async () => "done", mebibyte)).toBe("done");
+  end.resolve();
+  await Promise.all(sent);
+  expect(await budgets.run("UA", async () => "done", 16 * mebibyte)).toBe("done");
+});
+
 test("a failure is that of the work, and gives its place back", async () => {
   const { budgets } = setup();
   for (let at = 0; at < 20; at++) {

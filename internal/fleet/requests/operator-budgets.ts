@@ -35,9 +35,10 @@ export interface OperatorBudgets {
    * Does the work of a request, as soon as less than 8 of its sender are worked on.
    *
    * @param sender key of the bus user, token or session
+   * @param bytes that it holds in memory until it is done
    * @throws SvcError `rate_limited`, before anything is done
    */
-  run<T>(sender: string, work: () => Promise<T>): Promise<T>;
+  run<T>(sender: string, work: () => Promise<T>, bytes?: number): Promise<T>;
   /** Counts a stream until it is given back. @throws SvcError `rate_limited` */
   beginStream(sender: string): () => void;
   /** A signature that this sender sent was wrong. */
@@ -59,6 +60,8 @@ export interface OperatorBudgetsOptions {
 /** Senders that are remembered; a fleet has fewer, and who is forgotten begins with a full budget. */
 const maxSenders = 8_192;
 const secondMs = 1_000;
+/** What the requests of one sender hold in memory, those that wait with them. */
+const maxHeldBytes = 16 * 1024 * 1024;
 /** How often one sender is logged, and for how long its flood is shown. */
 const loggedMs = 60_000;
 const flood = "an operator sends ten times as many requests as it may; svc operator disable ends it";
@@ -70,6 +73,7 @@ interface Sender {
   meter: Meter;
   slots: Slots;
   streams: number;
+  heldBytes: number;
   forged: { since: number; count: number };
   suspendedUntil: number;
   loggedAt: number;
@@ -89,7 +93,7 @@ export function createOperatorBudgets(options: OperatorBudgetsOptions): Operator
     return refusal;
   };
   return {
-    async run(id, work) {
+    async run(id, work, bytes = 0) {
       const sender = senderOf(id);
       const now = clock.monotonic();
       const { floodedAt } = sender;
@@ -99,16 +103,20 @@ export function createOperatorBudgets(options: OperatorBudgetsOptions): Operator
         if (now - floodedAt > loggedMs) options.log.warn(flood, { operator: nameOf(sender), sender: id });
       }
       if (refusal !== undefined) throw refuse(sender, refusal);
-      let giveBack: () => void;
-      try {
-        giveBack = await sender.slots.take();
-      } catch {
-        throw refuse(sender, limited(`${limits.waiting} requests of this operator wait already`, busyMs));
+      if (sender.heldBytes + bytes > maxHeldBytes) {
+        throw refuse(
+          sender,
+          limited("the requests of this operator that wait are too large together", busyMs),
+        );
       }
+      sender.heldBytes += bytes;
       try {
-        return await work();
+        const giveBack = await sender.slots.take().catch(() => {
+          throw refuse(sender, limited(`${limits.waiting} requests of this operator wait already`, busyMs));
+        });
+        return await work().finally(giveBack);
       } finally {
-        giveBack();
+        sender.heldBytes -= bytes;
       }
     },
     beginStream(id) {
@@ -143,7 +151,13 @@ export function createOperatorBudgets(options: OperatorBudgetsOptions): Operator
 function newSender({ atOnce, waiting }: OperatorLimits, budget: Budget, now: number): Sender {
   const never = Number.NEGATIVE_INFINITY;
   return {
-    ...{ name: undefined, meter: newMeter(budget, now), slots: createSlots({ atOnce, waiting }), streams: 0 },
+    ...{
+      name: undefined,
+      meter: newMeter(budget, now),
+      slots: createSlots({ atOnce, waiting }),
+      streams: 0,
+      heldBytes: 0,
+    },
     ...{ forged: { since: never, count: 0 }, suspendedUntil: never, loggedAt: never, floodedAt: never },
   };
 }

@@ -122,8 +122,8 @@ const target = (text: string) => () => {
 
 const doors: [door: string, before: string, refuse: Refuse][] = [
   ["bus: reply in the inbox of someone else", "decoded", () => free.send(once, "_INBOX.x")],
-  ["bus: the budget of the key is spent", "decoded", () => spent.send(once)],
-  ["bus: the key is suspended", "decoded", () => suspended.send(forged)],
+  ["bus: the budget of the key is spent", "nothing", () => spent.send(once)],
+  ["bus: the key is suspended", "nothing", () => suspended.send(forged)],
   ["bus: signed by another key", "decoded", () => free.send(signedByEve)],
   ["bus: wrong signature", "decoded, verified", () => free.send(forged)],
   ["bus: sent before", "decoded, verified, looked up", () => free.send(once)],
