@@ -118,6 +118,19 @@ test("a report fits into one message, whatever is pushed", () => {
   expect(JSON.stringify(refused).length).toBeLessThan(512 * 1024);
 });
 
+test("what waits for a release is not refused, and files of a release that masters lack are named without others", () => {
+  const good = { environment: "base", commit: "local", snapshot: "ab".repeat(32), problems: [], hints: [] };
+  const status = createFilesStatus(
+    () => ({ tenure, holder }),
+    () => good,
+  );
+  status.refuses([refusal("base", "release"), refusal("base", "states")]);
+  expect(status.report(["base"])).toEqual({
+    refused: [{ environment: "base", reason: "no room" }],
+    hints: [],
+  });
+});
+
 test("a master that does not publish reports nothing of its own", () => {
   const status = createFilesStatus(() => ({ tenure: undefined, holder }));
   status.refuses([refusal("x", "states")]);

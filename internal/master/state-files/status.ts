@@ -4,7 +4,7 @@ import type { CheckResult } from "../../program/health/mod.ts";
 import type { GitSync } from "../../tree/git/mod.ts";
 import { snapshotDigest } from "../../wire/content.ts";
 import type { CheckedSnapshot, StateStage } from "./check-states.ts";
-import type { Refusal } from "./decide.ts";
+import { type Refusal, releaseStage } from "./decide.ts";
 
 const shownRefusals = 3;
 
@@ -68,7 +68,8 @@ export function createFilesStatus(
       const { tenure } = lease();
       if (tenure === undefined) return boundReport([], []);
       const refs = git?.tenure === tenure ? git.sync.problems() : [];
-      const files = refusals.filter(({ stage }) => stage !== "sources");
+      // What waits for a release is listed with the releases.
+      const files = refusals.filter(({ stage }) => stage !== "sources" && stage !== releaseStage);
       const hints = [...new Set([...environments, ...files.map(({ environment }) => environment)])];
       return boundReport(
         [...refs.map((one) => ({ ...one })), ...files.map((one) => refusedFiles(one, found))],
@@ -93,7 +94,8 @@ function refusedFiles(
   found: StateStage["found"],
 ): FilesReport["refused"][number] {
   const checked = stage === "states" ? found(environment) : undefined;
-  if (checked === undefined) return { environment, reason };
+  // Files that are good may still wait, such as for those of a release that masters lack.
+  if (checked === undefined || checked.problems.length === 0) return { environment, reason };
   const { commit, snapshot, problems } = checked;
   return {
     ...{ environment, commit, snapshot: snapshotDigest.write(snapshot), reason },
