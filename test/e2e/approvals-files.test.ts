@@ -174,3 +174,69 @@ test("a branch that is deleted while a request waits takes nothing from it", asy
   await until(written, (found) => found !== "", 30_000);
   expect(written()).toBe("kept");
 });
+
+test("pushes at every moment change nothing of a request: not while it waits, and in no wave", async () => {
+  const peels = ["race-1", "race-2", "race-3"];
+  for (const peel of peels) host.startPeel(peel);
+  const pending = await until(
+    async () => JSON.parse((await host.svc("enroll", "list", "--output", "json")).stdout) as { id: string }[],
+    (found) => found.length === peels.length,
+  );
+  expect((await host.svc("enroll", "approve", ...pending.map(({ id }) => id))).code).toBe(0);
+  await until(
+    async () => (await host.svc("run", "race-*", "test.ping")).stderr,
+    (text) => text.includes("3 peels: 3 ok"),
+  );
+  const state = (text: string) => ({
+    "web.sls": `{% set file = "${out}/" ~ facts.id %}\n{{ file }}:\n  file.managed:\n    - contents: ${text}\n`,
+  });
+  const textOf = (commit: string) => remote.git("show", `${commit}:web.sls`).split("contents: ")[1]?.trim();
+  remote.commit("feature", state("race-0"));
+  let isPushing = true;
+  let pushes = 0;
+  const pushing = until(
+    () => {
+      remote.commit("feature", state(`race-${++pushes}`));
+      return !isPushing;
+    },
+    undefined,
+    100_000,
+  );
+  // Whatever was in force when it was parked, it is one of these commits.
+  const parks = async () => {
+    const requested = await ann(
+      ...["rollout", "start", "race-*", "state.apply", "web", "environment=feature"],
+      ...["--canary", "1", "--waves", "1"],
+    );
+    return /apr-\w{27}/.exec(requested.stdout)?.[0] ?? "";
+  };
+  const commits = new Set<string>();
+  try {
+    for (let round = 0; round < 2; round++) {
+      const id = await until(parks, (found) => found !== "");
+      const { content } = await shown(id);
+      const before = pushes;
+      await until(() => pushes > before);
+      expect((await ben("approval", "approve", id)).code).toBe(0);
+      const { rollout = "" } = await until(
+        () => shown(id),
+        (one) => one.rollout !== undefined,
+      );
+      const ended = await until(
+        async () => JSON.parse((await host.svc("rollout", "show", rollout, "--output", "json")).stdout),
+        ({ status }) => status !== "running",
+        60_000,
+      );
+      expect([ended.status, ended.content.snapshot]).toEqual(["completed", content.snapshot]);
+      const wanted = textOf(content.commit);
+      expect(wanted).toMatch(/^race-\d+$/);
+      for (const peel of peels)
+        expect([peel, readFileSync(join(out, peel), "utf8").trim()]).toEqual([peel, wanted ?? ""]);
+      commits.add(content.commit);
+    }
+  } finally {
+    isPushing = false;
+    await pushing;
+  }
+  expect(commits.size).toBeGreaterThan(1);
+});
