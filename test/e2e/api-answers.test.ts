@@ -52,7 +52,8 @@ beforeAll(async () => {
   const rolesFile = join(bus.dir, "roles.yaml");
   writeFileSync(
     rolesFile,
-    'roles: {deployer: {jobs: [{functions: [test.*], targets: "*", approvals: 1}]}}\n',
+    'roles: {deployer: {jobs: [{functions: [test.*], targets: "*", approvals: 1}]}}\n' +
+      "persons: {tester: [token:tester], dan: [token:dan]}\n",
   );
   runRecord.register("token", deployerToken);
   const tokens = [
