@@ -113,6 +113,11 @@ test("a run of states shows no secret in its return; the value that is shown sta
     const masked = await run("state.apply", sls);
     expect(countIn(masked.text, value)).toBe(0);
     expect(masked.text.split("********").length - 1).toBeGreaterThanOrEqual(6);
+    // Who may read the file is named with it.
+    expect(masked.view.returns[key].return.warnings).toEqual([
+      `${sls}.sls:3: ${out}/${sls}.conf holds a secret value of the settings, and every user of the host may read it (mode 0644)`,
+      `${sls}.sls:9: ${out}/${sls}.ini holds a secret value of the settings, and every user of the host may read it (mode 0644)`,
+    ]);
     // The files have it.
     expect(readFileSync(join(out, `${sls}.conf`), "utf8")).toBe(`password = ${value}\n`);
     const of = (one: typeof view) =>

@@ -1,4 +1,4 @@
-import { secretValues } from "../../internal/agent/settings/secret-values.ts";
+import { secretValues, shownSettings } from "../../internal/agent/settings/secret-values.ts";
 import type { PeelSettings } from "../../internal/agent/settings/settings.ts";
 import { settingAt } from "../../internal/agent/settings/store.ts";
 import type { Settings } from "../../internal/wire/settings-envelope.ts";
@@ -15,6 +15,7 @@ export function fixedSettings(settings: Settings = {}, secretPlaces: string[][] 
     take: () => false,
     refresh: async () => false,
     attach: () => {},
+    shown: () => shownSettings(settings, secretPlaces),
     secrets: () => secretValues(settings, secretPlaces),
     onChange: () => () => {},
   };

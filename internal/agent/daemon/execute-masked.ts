@@ -2,7 +2,7 @@ import type { CallContext } from "../../host/modules/mod.ts";
 import type { Call } from "../../wire/call.ts";
 import type { JobReturn } from "../../wire/return.ts";
 import { execute } from "../execution/mod.ts";
-import { type Mask, maskData, maskProgress, maskReturn } from "../masking/mod.ts";
+import { type Mask, maskData, maskProgress, maskReturn, warnOfReadable } from "../masking/mod.ts";
 
 /**
  * Runs a function. What leaves this host of it has no secrets of the settings: its return, its progress, its output and
@@ -26,7 +26,7 @@ export async function executeMasked(
     facts: { ...facts, set: (name, value) => facts.set(name, value, { asSent: true }) },
   });
   shown?.end();
-  return maskReturn(mask(), call.function, result);
+  return maskReturn(mask(), call.function, warnOfReadable(maskNow(), result));
 }
 
 function maskedOutput(mask: Mask, output: (chunk: Uint8Array) => void) {

@@ -3,7 +3,7 @@ import type { Plain } from "../../base/msgpack.ts";
 import type { Facts } from "../../host/facts/mod.ts";
 import type { SettingsStore } from "../../host/modules/mod.ts";
 import { createCompilers, readTree, type SettingsTree } from "../../tree/settings/mod.ts";
-import { secretValues } from "./secret-values.ts";
+import { secretValues, shownSettings } from "./secret-values.ts";
 import { type FedSettingsStore, settingAt } from "./store.ts";
 
 /**
@@ -35,6 +35,7 @@ export async function localSettings(options: {
     current: () => settings,
     labels: () => ({}),
     get: (path, fallback?: Plain) => settingAt(settings, path, fallback),
+    shown: () => shownSettings(settings, secrets),
     secrets: () => secretValues(settings, secrets),
     async refresh() {
       const before = settings;

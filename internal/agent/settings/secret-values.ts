@@ -42,6 +42,27 @@ export function secretValues(
   return found;
 }
 
+/** The settings with a map without names in the place of each secret: its name stays, and no target finds its value. */
+export function shownSettings(
+  settings: { readonly [name: string]: Plain },
+  places: readonly (readonly string[])[],
+): { [name: string]: Plain } {
+  const marked = new Set(places.map(keyOf));
+  const shown = (value: Plain, path: readonly string[]): Plain => {
+    if (Array.isArray(value)) return value.map((item, at) => shown(item, [...path, String(at)]));
+    if (typeof value === "string") return isSecretText(value) ? {} : value;
+    return isMap(value) ? shownMap(value as { [name: string]: Plain }, path) : value;
+  };
+  const shownMap = (map: { readonly [name: string]: Plain }, path: readonly string[]) =>
+    Object.fromEntries(
+      Object.entries(map).map(([name, inner]): [string, Plain] => {
+        const next = [...path, name];
+        return [name, isSecretName(name) || marked.has(keyOf(next)) ? {} : shown(inner, next)];
+      }),
+    );
+  return shownMap(settings, []);
+}
+
 const keyOf = (path: readonly string[]) => JSON.stringify(path);
 
 /** A value as it is written somewhere; true, false and null are in every text. */

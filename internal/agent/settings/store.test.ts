@@ -116,6 +116,9 @@ test("secrets are those by name, by the masters' places and by form, and for a d
   const db = { db: { password: "old", host: "db-1", list: [1, { deep: "two" }] }, url: "http://a:pw@b/" };
   store.take(seal(1, { ...db, plain: "shown", flag_key: true }, [["db", "list"], ["gone"]]));
   expect(store.current()).not.toHaveProperty("svc:secrets");
+  expect(store.shown?.()).toEqual({
+    ...{ db: { password: {}, host: "db-1", list: {} }, url: {}, plain: "shown", flag_key: {} },
+  });
   expect(textsOf()).toEqual([
     ...["db:password=old", "db:list:0=1", "db:list:1:deep=two", "url=http://a:pw@b/", "url=pw"],
   ]);

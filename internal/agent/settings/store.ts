@@ -12,7 +12,7 @@ import type { SettingsStore } from "../../host/modules/mod.ts";
 import type { CurveKey } from "../../identity/mod.ts";
 import type { SettingsAnswer } from "../../wire/settings-answer.ts";
 import { isSettings, openEnvelope, type Settings, separate } from "../../wire/settings-envelope.ts";
-import { type SecretValue, secretValues } from "./secret-values.ts";
+import { type SecretValue, secretValues, shownSettings } from "./secret-values.ts";
 
 /** How long a value is a secret after it was replaced. */
 const replacedMs = 24 * 60 * 60_000;
@@ -111,6 +111,7 @@ export function openSettingsStore(options: {
       return held?.version ?? 0;
     },
     current: () => inForce().settings,
+    shown: () => shownSettings(inForce().settings, inForce().secrets),
     labels: () => inForce().labels,
     secrets: () => [...inForce().own, ...stillSecret(held, now())],
     onChange: (run) => subscribe(listeners, run),

@@ -7,6 +7,8 @@ export interface SettingsStore {
   /** Why there are none, in one sentence; absent when they are resolved. */
   readonly reason: string | undefined;
   current(): { readonly [name: string]: Plain };
+  /** The same without the values of secrets, for targets: whether one of them matches would tell a part of it. */
+  shown?(): { readonly [name: string]: Plain };
   /** What the fleet says of the peel, by name. */
   labels(): Readonly<Record<string, string>>;
   /** The setting at a path such as `web:port`, or the fallback. */

@@ -28,6 +28,8 @@ export interface CompileOptions {
   templates: Templates;
   facts: Readonly<Record<string, Plain>>;
   settings: Readonly<Record<string, Plain>>;
+  /** What targets of the top file may use of them; all of it unless given. */
+  shownSettings?: Readonly<Record<string, Plain>>;
   /** What the fleet says of the peel; none unless given. */
   labels?: Readonly<Record<string, string>>;
   /** How templates and arguments are read; `strict` unless given. */
@@ -157,7 +159,7 @@ function prepare(options: CompileOptions): LoadDeps {
 }
 
 async function assigned(options: CompileOptions, deps: LoadDeps): Promise<Wanted[]> {
-  const { files, facts, settings, labels = {}, peelId } = options;
+  const { files, facts, settings, shownSettings = settings, labels = {}, peelId } = options;
   if (files.stat("top.sls") === undefined) {
     deps.problems.add(
       `environment ${files.environment} has no top.sls; add one that assigns state files to peels`,
@@ -168,7 +170,7 @@ async function assigned(options: CompileOptions, deps: LoadDeps): Promise<Wanted
   const top = await renderFile("top.sls", deps, variables);
   if (top === undefined) return [];
   const { assignedBy } = await import("./top.ts");
-  const subject = { peelId, facts: { ...facts }, settings: { ...settings }, labels };
+  const subject = { peelId, facts: { ...facts }, settings: { ...shownSettings }, labels };
   return assignedBy(top, files.environment, () => deps.tree.names(), subject, deps.problems);
 }
 

@@ -14,7 +14,7 @@ const signal = new AbortController().signal;
 
 function serviceOf(files: Record<string, string>, options: { commits?: string[]; resolved?: boolean } = {}) {
   const opened: unknown[] = [];
-  const settings = fixedSettings({ port: 80 });
+  const settings = fixedSettings({ port: 80, db_password: "hunter2" });
   const context = (stop: AbortSignal): CallContext => ({
     clock: systemClock,
     facts: fixedFacts({ id: "web-1", os: "Debian" }),
@@ -70,6 +70,12 @@ test("the highstate is what the top file assigns, with facts and settings of the
     ["one", "one", "a.sls:2", true],
     ["two", "n80", "b.sls:2", true],
   ]);
+});
+
+test("a target of the top file does not find the value of a secret, only its name", async () => {
+  const targets = "base:\n  'I@db_password:h*': [a]\n  'I@port:80': [b]\n";
+  const files = { "top.sls": targets, "a.sls": "one:\n  test.nop: []\n", "b.sls": "two:\n  test.nop: []\n" };
+  expect((await run(files)).states.map(({ id }) => id)).toEqual(["two"]);
 });
 
 test("progress is reported before each state", async () => {

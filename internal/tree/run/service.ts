@@ -110,6 +110,7 @@ function createOpening(deps: StatesServiceDeps) {
       templates,
       facts: facts.items(),
       settings: settings.current(),
+      ...defined({ shownSettings: settings.shown?.() }),
       labels: settings.labels(),
       peelId: deps.peelId,
       compat: deps.compat,
