@@ -152,6 +152,7 @@ test("a release brings what waits into force on all masters, and a push waits ag
     ...{ added: 1, changed: 1, removed: 0 },
   });
   const { stdout } = await anna.svc("status", "--wide");
+  expect(stdout).not.toContain("REFUSED FILES");
   expect(stdout).toMatch(/WAITS FOR A RELEASE.*\nbase .*: 1 added, 1 changed, 0 removed/);
   expect(await marks()).toBe("one");
   // Who may run any commit tries it before the release.
