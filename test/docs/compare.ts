@@ -1,5 +1,5 @@
 /** Values that differ from run to run, and that a reader takes from one command to the next: ids, pins, and the name of a master. */
-const carried = /\blaptop-[0-9a-f]{8}\b|\b(?:enr|job|tok)-[0-9A-Za-z]{8,27}\b|\bsha256:[0-9a-f]{64}\b/g;
+const carried = /\blaptop-[0-9a-f]{8}\b|\b(?:apr|enr|job|tok)-[0-9A-Za-z]{8,27}\b|\bsha256:[0-9a-f]{64}\b/g;
 
 /** What a page shows in place of each such value, and what it is in this run. */
 export type Bindings = Map<string, string>;
@@ -13,7 +13,7 @@ export function bind(text: string, bindings: Bindings): string {
 function plain(text: string): string {
   return text
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME")
-    .replace(/(?<=\bfiles of \S+ at |^base +local +)[0-9a-f]{12}\b/gm, "DIGEST")
+    .replace(/(?<=\b(?:files of \S+|base) at |^base +local +)[0-9a-f]{12}\b/gm, "DIGEST")
     .replace(/\b[A-Z2-7]{4}(?:-[A-Z2-7]{4}){3}\b/g, "KEY")
     .replace(/(?<![\d.])\d+\.\d+\.\d+(?![\d.])/g, "VERSION")
     .replace(/\b\d\S* ago\b/g, "AGE ago")

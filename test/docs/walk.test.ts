@@ -21,6 +21,7 @@ const root = join(import.meta.dir, "../..");
 const walked = [
   "docs/quickstart.md",
   "docs/states-tutorial.md",
+  "docs/approvals.md",
   "docs/states.md",
   "docs/targeting.md",
   "docs/settings.md",
