@@ -33,7 +33,7 @@ function identityOfCaller({ name, key, bearer }: OperatorCaller): string | undef
     case "file":
       return identityOf.file(name);
     case "oidc":
-      return identityOf.oidc(bearer.issuer, bearer.subject);
+      return bearer.subject === undefined ? undefined : identityOf.oidc(bearer.issuer, bearer.subject);
     case "token":
       return undefined;
     default:

@@ -51,7 +51,7 @@ export type Bearer =
   /** A token of the bucket `tokens`; `creator` is the person who answers for it. */
   | { kind: "token"; id: string; creator: string }
   /** A token of an identity provider; `subject` identifies the person there, whatever their name. */
-  | { kind: "oidc"; issuer: string; subject: string }
+  | { kind: "oidc"; issuer: string; subject?: string }
   /** The key of a registered operator, which signed the request for a link to the console. */
   | { kind: "operator" };
 

@@ -16,7 +16,9 @@ const ways = {
   token: v.strictObject({ by: v.literal("token"), name: text, token: text, creator: text }),
   /** A person of an identity provider, with the roles that their token gave. */
   oidc: v.strictObject({
-    ...{ by: v.literal("oidc"), name: text, issuer: text, subject: text },
+    ...{ by: v.literal("oidc"), name: text, issuer: text },
+    /** Absent in sessions that earlier versions opened. */
+    subject: v.exactOptional(text),
     roles: list(text, 64).read,
   }),
 } as const;
@@ -39,7 +41,11 @@ const fields = {
     read: who,
     /** In one order, since the MAC covers it. */
     write: (one: Who) =>
-      Object.fromEntries(Object.keys(ways[one.by].entries).map((name) => [name, one[name as keyof Who]])),
+      Object.fromEntries(
+        Object.keys(ways[one.by].entries)
+          .filter((name) => name in one)
+          .map((name) => [name, one[name as keyof Who]]),
+      ),
   },
   /** Where it was signed in from, as `sourceOf` tells it; empty for a link. */
   source: v.pipe(v.string(), v.maxLength(64)),

@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Bearer, Caller, OperatorCaller } from "../operation/mod.ts";
 import type { Who } from "./record.ts";
@@ -18,7 +19,7 @@ export function bearerOfSession(who: Who): Pick<OperatorCaller, "bearer"> {
       case "token":
         return { kind: "token", id: who.token, creator: who.creator };
       case "oidc":
-        return { kind: "oidc", issuer: who.issuer, subject: who.subject };
+        return { kind: "oidc", issuer: who.issuer, ...defined({ subject: who.subject }) };
     }
   })();
   return bearer === undefined ? {} : { bearer };

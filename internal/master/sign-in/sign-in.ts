@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
@@ -147,7 +148,8 @@ function shownBy(
       return { who: { by: "token", name, token: bearer.id, creator: bearer.creator } };
     case "oidc": {
       const { issuer, subject } = bearer;
-      return { who: { by: "oidc", name, issuer, subject, roles }, until: endOfToken(token) };
+      const who = { by: "oidc", name, issuer, ...defined({ subject }), roles } as const;
+      return { who, until: endOfToken(token) };
     }
     default:
       throw new SvcError("internal", "a bearer of an unknown kind");
