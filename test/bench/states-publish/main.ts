@@ -50,7 +50,9 @@ for (let i = 0; i < files; i++) {
 await using bus = await startBus();
 const master = await connectTo(bus, "master");
 const requested = await connectTo(bus, "master");
-await provision(master, { replicas: 1, onlyRaise: true }, log);
+// Without an offer, the bus gives room for small trees alone.
+const offer = { storage: 8 * 1024 ** 3, memory: 1024 ** 3 };
+await provision(master, { replicas: 1, onlyRaise: true, offer }, log);
 const store = openBlobStore(master, "states");
 const command = newKeyPair("user", systemRandom);
 const seal = createHeadSeal(command, clock);
