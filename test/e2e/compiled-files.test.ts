@@ -3,11 +3,15 @@ import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { startBus, type TestBus } from "../harness/bus.ts";
 import { type Daemon, type MasterDaemon, startMasterBinary, startPeelBinary, svc } from "../harness/fleet.ts";
+import { newOperator, writeOperatorFile } from "../harness/operators.ts";
+import { newPerson } from "../harness/person.ts";
+import { listAdministrators } from "../harness/registered.ts";
 import { until } from "../harness/until.ts";
 
 // States and settings are compiled for one peel of each kind before they come into force: a master, two database
 // hosts with a label, and one without, compiled.
 
+const root = newOperator("root");
 const secret = "hunter2-very-secret";
 let bus: TestBus;
 let master: MasterDaemon;
@@ -16,6 +20,7 @@ let os = "";
 
 beforeAll(async () => {
   bus = await startBus();
+  listAdministrators(bus.authDir, root);
   put("settings/top.sls", "base:\n  '*': [common]\n");
   put("settings/common.sls", `owner: annabelle\nadmin_password: ${secret}\n`);
   put("states/top.sls", "base:\n  '*': [site]\n");
@@ -97,6 +102,32 @@ test("a state that breaks for one kind of peels alone is refused, with file and 
     expect.stringContaining(`${place}for 2 peels such as db-1.example`),
   ]);
   expect((await lint("state")).code).toBe(0);
+}, 60_000);
+
+test("an operator releases what does not compile for a kind, and sees it; broken syntax is refused all the same", async () => {
+  const file = writeOperatorFile(bus, root);
+  const person = await newPerson(bus, file, "anna", ["admin"]);
+  const release = () =>
+    person.svc("states", "release", "--tree", join(bus.dir, "states"), "--accept-sources", "--yes");
+  expect((await check("states")).status).toBe("degraded");
+  const done = await release();
+  expect([done.code, done.stderr]).toEqual([
+    0,
+    expect.stringMatching(
+      /they do not compile for some peels; a release brings .*\nsite\.sls:\d+:1: for 2 peels/,
+    ),
+  ]);
+  await until(async () => (await check("states")).status === "up");
+  expect(await ran("web-1.example")).toContain("second");
+  put("states/site.sls", "x: [\n");
+  await until(async () => (await check("states")).message.includes("site.sls:1"));
+  const refused = await release();
+  expect([refused.code, refused.stderr]).toEqual([
+    1,
+    expect.stringContaining("masters refuse these files, released or not: site.sls:"),
+  ]);
+  put("states/site.sls", "first:\n  test.nop: []\n");
+  await until(async () => (await check("states")).status === "up");
 }, 60_000);
 
 test("what breaks for a single peel comes into force, with a hint", async () => {

@@ -212,6 +212,7 @@ test("a holder that was paused and goes on publishes nothing", async () => {
     onSettings: () => () => {},
     onForeignHead: () => () => {},
     onKeyChange: () => () => {},
+    onRelease: () => () => {},
     onPublished: () => {},
     named: async () => new Set(),
     maxEnvironments: 200,

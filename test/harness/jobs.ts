@@ -5,6 +5,7 @@ import { systemClock } from "../../internal/base/clock.ts";
 import type { TestBus } from "./bus.ts";
 import { freshAddress, type Reply, sendUntilServed } from "./client.ts";
 import { type Daemon, type MasterDaemon, startPeelBinary } from "./fleet.ts";
+import { until } from "./until.ts";
 
 // Jobs as an operator gives them over REST, and what a test waits for.
 
@@ -84,11 +85,21 @@ export async function showOnce(
   jid: string,
   pattern: RegExp,
 ): Promise<ShownJob> {
-  await followStream(bus, master, jid, pattern);
+  // One operator follows 16 streams at a time, and is told when to come again.
+  await until(
+    () => followStream(bus, master, jid, pattern),
+    (outcome) => outcome === "matched",
+    timeoutMs,
+  );
   return show(bus, master, jid);
 }
 
-function followStream(bus: TestBus, master: MasterDaemon, jid: string, pattern: RegExp): Promise<void> {
+function followStream(
+  bus: TestBus,
+  master: MasterDaemon,
+  jid: string,
+  pattern: RegExp,
+): Promise<"matched" | "limited"> {
   const url = new URL(master.url);
   return new Promise((resolve, reject) => {
     let text = "";
@@ -115,9 +126,11 @@ function followStream(bus: TestBus, master: MasterDaemon, jid: string, pattern: 
         response.setEncoding("utf8");
         response.on("data", (chunk: string) => {
           text += chunk;
-          if (pattern.test(text)) finish(resolve);
+          if (pattern.test(text)) finish(() => resolve("matched"));
         });
-        response.on("end", () => fail("ended"));
+        response.on("end", () =>
+          response.statusCode === 429 ? finish(() => resolve("limited")) : fail("ended"),
+        );
       },
     );
     request.on("error", (error) => fail(`failed (${error.message})`));

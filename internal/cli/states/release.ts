@@ -55,8 +55,10 @@ export const releaseCommand = command({
       const standing = await readStanding(bus, { environment, commit, isUnpublished });
       const proposal = own ?? (isRollback ? releasedBefore(standing) : publishedFiles(standing));
       await acceptSources(standing, kept, args["accept-sources"] === true, cli);
-      if (!isRollback && !isUnpublished) assertPublished(standing, proposal);
+      const refused = isRollback ? undefined : await readRefused(bus, environment, proposal);
+      if (!isRollback && !isUnpublished && refused === undefined) assertPublished(standing, proposal);
       cli.say(notCovered);
+      for (const line of refused ?? []) cli.say(visible(line));
       for (const line of await proposal.describe(standing, kept)) cli.say(visible(line));
       const { found } = standing;
       await confirm(
@@ -147,6 +149,34 @@ function assertPublished({ found: { content, candidate } }: Standing, { snapshot
     "conflict",
     `${from} has the files ${shortSnapshot(snapshot)}, and masters publish ${what}: push or pull, wait for the next sync, and run this again; for a commit that masters do not use because of its signature, add --unpublished`,
   );
+}
+
+/**
+ * What masters found in these files, which they do not publish because of it.
+ *
+ * @returns `undefined` where they found nothing, or have other files
+ * @throws SvcError `conflict` for what a release does not bring into force either
+ */
+async function readRefused(bus: Bus, environment: string, { snapshot }: Proposal) {
+  const { report } = await request(bus, releaseOperations.listFiles, {});
+  const found = report?.refused.find(
+    (one) => one.environment === environment && one.snapshot && hexOf(one.snapshot) === snapshot,
+  );
+  if (found === undefined) return undefined;
+  const { problems = [], problems_left_out: more = 0 } = found;
+  const lines = problems.map(({ file, line, column, reason }) => `${file}:${line}:${column}: ${reason}`);
+  if (found.yields !== true) {
+    const [first = found.reason] = lines;
+    throw new SvcError(
+      "conflict",
+      `masters refuse these files, released or not: ${first}; see svc state lint`,
+    );
+  }
+  return [
+    "masters do not publish these files, because they do not compile for some peels; a release brings them into force all the same:",
+    ...lines,
+    ...(more === 0 ? [] : [`and ${more} more`]),
+  ];
 }
 
 async function confirm(question: string, isConfirmed: boolean, cli: Cli): Promise<void> {

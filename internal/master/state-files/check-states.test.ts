@@ -13,6 +13,7 @@ function stageWith(more: Partial<Parameters<typeof createStateStage>[0]> = {}) {
     ...{ level: "syntax", saltCompat: "strict", clock: manualClock(), log: recordingLog() },
     kinds: { read: async () => ({ kinds: [], left: 0 }), version: () => 0 },
     onRefused: (each) => void refused.push(each),
+    isReleased: () => false,
     ...more,
   });
   return { stage, refused };
@@ -76,6 +77,28 @@ describe("with compile", () => {
     version = 3;
     expect(await stage.judge(broken)).toBeUndefined();
     expect(await stageWith().stage.judge(broken)).toBeUndefined();
+  });
+
+  test("what breaks for a kind comes into force when an operator releases it, and broken syntax does not", async () => {
+    const released = new Set<string>();
+    const { stage } = stageWith({
+      level: "compile",
+      kinds: { read: async () => ({ kinds: [kindOf("db", 2)], left: 0 }), version: () => 0 },
+      isReleased: (environment, snapshot) => environment === "base" && released.has(snapshot),
+    });
+    const broken = candidate(text);
+    expect(await stage.judge(broken)).toContain("for 2 peels such as db-1: ");
+    expect(stage.found("base")).toMatchObject({ yields: true });
+    // Control: a release of other files.
+    released.add("ab".repeat(32));
+    expect(await stage.judge(broken)).toBeDefined();
+    released.add(stage.found("base")?.snapshot ?? "");
+    expect(await stage.judge(broken)).toBeUndefined();
+    const malformed = candidate("x: [\n");
+    expect(await stage.judge(malformed)).toBeDefined();
+    released.add(stage.found("base")?.snapshot ?? "");
+    expect(await stage.judge(malformed)).toBeDefined();
+    expect(stage.found("base")?.yields).toBeUndefined();
   });
 
   test("what breaks for a single peel comes into force, and the log has a hint", async () => {

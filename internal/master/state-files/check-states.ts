@@ -24,6 +24,8 @@ export interface CheckedSnapshot {
   problems: readonly Finding[];
   /** What a person should look at. */
   hints: readonly Finding[];
+  /** Whether the files come into force all the same when an operator releases them. */
+  yields?: boolean;
 }
 
 /** The stage, and what it found. */
@@ -37,6 +39,8 @@ interface StateStageOptions {
   level: "syntax" | "compile" | "off";
   /** `states.salt_compat` */
   saltCompat: "strict" | "salt" | "bridge";
+  /** Whether it is that of the newest release of an environment. */
+  isReleased(environment: string, snapshot: string): boolean;
   /** Called with a snapshot once, when it is refused. */
   onRefused(refused: CheckedSnapshot): void;
   /** What `compile` compiles for. */
@@ -88,8 +92,8 @@ export function createStateStage(options: StateStageOptions): StateStage {
     const version = kinds.version();
     const { problems, hints } = await compile(source);
     if (problems.length + hints.length === 0) return { files, found: undefined };
-    const found = foundIn(candidate, { problems, hints });
-    return { files, found, ...(problems.length === 0 ? {} : { version }) };
+    if (problems.length === 0) return { files, found: foundIn(candidate, { problems, hints }) };
+    return { files, found: foundIn(candidate, { problems, hints, yields: true }), version };
   };
   return {
     name: "states",
@@ -107,6 +111,8 @@ export function createStateStage(options: StateStageOptions): StateStage {
         if (isRefused(found) && !Bun.deepEquals(found, before)) options.onRefused(found);
       }
       if (!isRefused(known.found)) return undefined;
+      // The compiled kinds are a sample: who releases the files has seen what does not compile.
+      if (known.found.yields === true && options.isReleased(name, known.found.snapshot)) return undefined;
       const command = `svc state lint${known.version === undefined ? "" : " --check compile"}`;
       return summaryOf(known.found.problems, command);
     },
@@ -115,7 +121,7 @@ export function createStateStage(options: StateStageOptions): StateStage {
 
 function foundIn(
   { name, origin, files }: Environment,
-  findings: Pick<CheckedSnapshot, "problems" | "hints">,
+  findings: Pick<CheckedSnapshot, "problems" | "hints" | "yields">,
 ): CheckedSnapshot {
   const [only, ...others] = origin.commits;
   const isCommit = only !== undefined && others.length === 0 && !origin.directory;

@@ -12,6 +12,8 @@ export interface PublishOptions extends PublicationOptions {
   onForeignHead(run: () => void): () => void;
   /** Calls `run` when other settings are in force; returns a function that stops it. */
   onSettings(run: () => void): () => void;
+  /** Calls `run` when an operator released files; returns a function that stops it. */
+  onRelease(run: () => void): () => void;
   /** Calls `run` when another key signs; returns a function that stops it. */
   onKeyChange(run: () => void): () => void;
 }
@@ -30,7 +32,7 @@ export async function publishStates(options: PublishOptions): Promise<void> {
     publication.sign();
     notice();
   });
-  const unrelease = options.releases?.onChange(notice);
+  const forgetReleases = options.onRelease(notice);
   const publication = createPublication(options, notice);
 
   try {
@@ -55,7 +57,7 @@ export async function publishStates(options: PublishOptions): Promise<void> {
     unfollow();
     forgetSettings();
     forgetKeys();
-    unrelease?.();
+    forgetReleases();
     await publication.stop();
   }
 }

@@ -146,6 +146,7 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
         onReconnect: bus.onReconnect,
         onForeignHead: catalog.onForeign,
         onSettings: options.onSettings,
+        onRelease: options.releases.onChange,
         onKeyChange: options.keyring.onChange,
         recall: catalog.recall,
         stages: [options.stage],

@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import type { Lease, Tenure } from "../../bus/lease/mod.ts";
 import { boundReport, type FilesReport, firstFindings } from "../../fleet/releases/mod.ts";
 import type { CheckResult } from "../../program/health/mod.ts";
@@ -96,9 +97,9 @@ function refusedFiles(
   const checked = stage === "states" ? found(environment) : undefined;
   // Files that are good may still wait, such as for those of a release that masters lack.
   if (checked === undefined || checked.problems.length === 0) return { environment, reason };
-  const { commit, snapshot, problems } = checked;
+  const { commit, snapshot, problems, yields } = checked;
   return {
-    ...{ environment, commit, snapshot: snapshotDigest.write(snapshot), reason },
+    ...{ environment, commit, snapshot: snapshotDigest.write(snapshot), reason, ...defined({ yields }) },
     ...firstFindings("problems", problems),
   };
 }

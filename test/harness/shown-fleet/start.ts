@@ -53,7 +53,8 @@ export async function startShownFleet(
   const bus = starting.use(await startBus());
   const root = newOperator("root");
   listAdministrators(bus.authDir, root);
-  const flags = ["--reactor-storm-rate", "3", ...writeTrees(bus), ...more];
+  const named = ["--enroll-advertise-urls", `https://${shownName}`];
+  const flags = ["--reactor-storm-rate", "3", ...named, ...writeTrees(bus), ...more];
   const master = starting.use(await startMasterBinary(bus, flags, {}, within));
   const request = (token: string, method: string, path: string, body?: unknown) =>
     send(master.url, bus.caPem, {

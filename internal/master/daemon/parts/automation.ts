@@ -71,6 +71,8 @@ export const automation = {
       const stage = createStateStage({
         ...{ level: config["states.check"], saltCompat: config["states.salt_compat"] },
         ...{ onRefused: refusals.report, kinds: knowledge.settings.kinds, clock, log },
+        isReleased: (environment, snapshot) =>
+          need.decisions.releases.releases.newest(environment)?.release.snapshot === snapshot,
       });
       const named = () =>
         namedSnapshots({
