@@ -173,7 +173,7 @@ async function readRefused(bus: Bus, environment: string, { snapshot }: Proposal
     );
   }
   return [
-    "masters do not publish these files, because they do not compile for some peels; a release brings them into force all the same:",
+    "masters do not publish these files, because they do not compile for some peels; a release brings them into force anyway:",
     ...lines,
     ...(more === 0 ? [] : [`and ${more} more`]),
   ];

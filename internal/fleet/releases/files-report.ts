@@ -26,7 +26,7 @@ const refusedFiles = titled(
     snapshot: v.exactOptional(shownSnapshot),
     reason: described(v.string(), "Why, in one line"),
     yields: v.exactOptional(
-      described(v.boolean(), "They come into force all the same when an operator releases them"),
+      described(v.boolean(), "They come into force anyway when an operator releases them"),
     ),
     problems: v.exactOptional(described(v.array(finding), `The first ${max.findings} problems in the files`)),
     problems_left_out: leftOut,

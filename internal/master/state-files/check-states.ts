@@ -24,7 +24,7 @@ export interface CheckedSnapshot {
   problems: readonly Finding[];
   /** What a person should look at. */
   hints: readonly Finding[];
-  /** Whether the files come into force all the same when an operator releases them. */
+  /** Whether the files come into force anyway when an operator releases them. */
   yields?: boolean;
 }
 
