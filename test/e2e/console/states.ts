@@ -10,6 +10,20 @@ export function statesCases(at: () => ConsoleFleet): void {
     await page.until('document.querySelector(".empty")?.innerText.includes("state.apply test=true")');
   });
 
+  test("states: a button leads to the state files in force, and to those that are refused", async () => {
+    const { page, open, inspect } = at();
+    await open("/states", "States");
+    await page.until(`document.querySelector('a[href$="/states/files"]') !== null`);
+    await page.evaluate(`document.querySelector('a[href$="/states/files"]').click()`);
+    await page.until(`document.querySelector("h1")?.innerText === "State files"`);
+    await page.until('document.querySelectorAll(".table tbody tr, table tbody tr").length > 0');
+    expect(await page.evaluate<string>("document.querySelector('main').innerText")).toContain(
+      "Nothing is refused",
+    );
+    expect(await inspect("state-files")).toEqual([]);
+    await open("/states", "States");
+  });
+
   test("states: counts the runs, names what fails most, and leads to the differences of one", async () => {
     const { page, open, peels, inspect, rest } = at();
     const [, peel] = peels;
