@@ -6,6 +6,7 @@ import { systemRandom } from "../../internal/base/id.ts";
 import { newKeyPair } from "../../internal/identity/nkey.ts";
 import { isSigned, parseSuccession } from "../../internal/identity/succession/statement.ts";
 import { send } from "../harness/client.ts";
+import { binaries } from "../harness/fleet.ts";
 import {
   busEnvironment,
   type FleetDirectory,
@@ -15,8 +16,10 @@ import {
 } from "../harness/fleet-directory.ts";
 import { freePorts } from "../harness/free-ports.ts";
 import { operate, submitPeel } from "../harness/peel-connection.ts";
+import { runProgram } from "../harness/process.ts";
 import { svc } from "../harness/svc.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
+import { until } from "../harness/until.ts";
 
 // A fleet whose keys were stolen, and the one that succeeds it.
 
@@ -48,6 +51,7 @@ beforeAll(async () => {
       const creds = await send(old.url, old.ca, { path: `/api/v1/enroll/${enrollmentId}/creds`, headers });
       expect([creds.status, creds.json]).toMatchObject([200, { recovery_keys: [recoveryKeyOf(old.dir)] }]);
     }
+    await release(old.dir);
     const creds = ["--creds", join(old.dir, "auth", "master.creds")];
     const saved = await old.svc("bus", "backup", join(old.dir, "backup"), ...creds);
     expect([saved.stderr, saved.exit]).toEqual(["", 0]);
@@ -65,6 +69,16 @@ beforeAll(async () => {
 afterAll(() => files[Symbol.dispose]());
 
 const recoveryKeyOf = (dir: string) => readFileSync(join(dir, "auth", "recovery.pub"), "utf8").trim();
+/** Releases the states of a fleet, as soon as they are in force. */
+async function release(dir: string): Promise<void> {
+  const words = ["--config", join(dir, "svc.yaml"), "states", "release", "--tree", join(dir, "states")];
+  const env = { HOME: at("home"), PATH: process.env.PATH ?? "" };
+  mkdirSync(env.HOME, { mode: 0o700 });
+  await until(
+    () => runProgram([binaries.cli, ...words, "--accept-sources", "--yes"], { env }),
+    ({ code }) => code === 0,
+  );
+}
 const succeed = (dir: string, flags: Record<string, string> = {}) => {
   const given = { "--from": copy, "--recovery-seed": seed, ...flags };
   const words = ["fleet", "succeed", dir, ...Object.entries(given).flat(), ...portFlags(ports)];
@@ -152,6 +166,20 @@ test("the new fleet has new keys and the same peels, and serves its statement", 
   expect(second.recovery_keys).toEqual([recoveryKeyOf(again)]);
   expect(recoveryKeyOf(again)).not.toBe(recoveryKeyOf(copy));
   expect(statSync(join(again, "auth", "recovery.seed")).mode & 0o777).toBe(0o600);
+});
+
+test("it names the environments to release anew", async () => {
+  const { exit, stderr } = await succeed(at("listed"));
+  const config = join(at("listed"), "svc.yaml");
+  expect([exit, stderr]).toEqual([
+    0,
+    expect.stringContaining(
+      `release these environments anew:\n  svc states release --environment base --config ${config}\n`,
+    ),
+  ]);
+  expect(await succeed(at("listed-json"), { "--output": "json" })).toMatchObject({
+    ...{ exit: 0, stdout: expect.stringContaining('"released": [\n    "base"\n  ]') },
+  });
 });
 
 test("what cannot be used is one line, and nothing is written", async () => {

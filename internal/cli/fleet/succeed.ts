@@ -37,10 +37,12 @@ export const succeedCommand = command({
     }).catch((cause) => {
       throw sayWhatIsTaken(cause, args.dir);
     });
-    const { plan, pin, statement, peels, tampered } = made;
+    const { plan, pin, statement, peels, tampered, released } = made;
     const { serial, master_urls, bus_urls } = statement;
     const files = made.files.map(({ path, mode }) => ({ file: path, mode: mode.toString(8) }));
-    const data = { dir: plan.dir, spki_pin: pin, serial, peels, tampered, master_urls, bus_urls, files };
+    const data = {
+      ...{ dir: plan.dir, spki_pin: pin, serial, peels, tampered, released, master_urls, bus_urls, files },
+    };
     await cli.print(data, () =>
       formatFields([
         ["Directory", plan.dir],
@@ -57,6 +59,14 @@ export const succeedCommand = command({
       "Stop every master and bus server of the fleet before. Then start the new master where the peels ask:",
     );
     cli.say(`  svc-master --config ${plan.paths.master}`);
+    if (released.length > 0) {
+      cli.say(
+        "No release of the fleet before counts here. When the master runs, release these environments anew:",
+      );
+    }
+    for (const environment of released) {
+      cli.say(`  svc states release --environment ${environment} --config ${plan.paths.operator}`);
+    }
     cli.say(
       `Compare ${plan.paths.master} with the one before: options that were changed there are not taken over.`,
     );

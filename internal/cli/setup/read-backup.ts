@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
-import { describeError, SvcError } from "../../base/errors.ts";
+import { attempt, describeError, SvcError } from "../../base/errors.ts";
 import { readTextFile } from "../../base/files/file.ts";
 import type { Random } from "../../base/id.ts";
 import { createLog } from "../../base/log.ts";
@@ -11,6 +11,7 @@ import { type Bus, connectBus } from "../../bus/connection/mod.ts";
 import { freePort, startBusServer } from "../../bus/server/mod.ts";
 import { type Entry, openBucket, restoreBus } from "../../bus/storage/mod.ts";
 import { judgeWithoutKeys, readDecisionFile, restoreDecisions } from "../../fleet/decisions/mod.ts";
+import { openRelease } from "../../wire/release.ts";
 import { busProgram } from "./bus-version.ts";
 import { initFleet } from "./init.ts";
 
@@ -30,14 +31,21 @@ export interface ReadBackupOptions {
 
 const needed = ["enrollments", "revocations"] as const;
 
+/** What a succession needs of a backup. */
+export interface ReadBackup {
+  /** The entries of the bucket `enrollments`. */
+  enrollments: Entry[];
+  /** The environments whose state files somebody released. */
+  released: string[];
+}
+
 /**
  * Reads the enrollments in a backup, with what was decided after it. Only a server understands a backup: it is
  * restored to one of its own, in a temporary directory, that ends before this returns.
  *
- * @returns the entries of the bucket `enrollments`
  * @throws SvcError `bad_request` for a directory that is not a complete backup
  */
-export async function readBackup(options: ReadBackupOptions): Promise<Entry[]> {
+export async function readBackup(options: ReadBackupOptions): Promise<ReadBackup> {
   const { backup, programs, env, clock, random } = options;
   // Before a server is started for nothing.
   try {
@@ -103,9 +111,9 @@ async function read(
   bus: Bus,
   log: ReturnType<typeof readDecisionFile> | undefined,
   { backup, decisions, say }: ReadBackupOptions,
-): Promise<Entry[]> {
-  await restoreBus(bus, backup, 1, new Set(needed.map((name) => `KV_${name}`)));
-  const states = await inspectAssets(bus, needed);
+): Promise<ReadBackup> {
+  await restoreBus(bus, backup, 1, new Set([...needed, "releases"].map((name) => `KV_${name}`)));
+  const states = await inspectAssets(bus, [...needed, "releases"]);
   const lacking = needed.find((name) => states.get(name) !== "there");
   if (lacking !== undefined) {
     throw new SvcError("bad_request", `${backup} has no ${lacking}: it is not a backup of a fleet`);
@@ -126,5 +134,16 @@ async function read(
       { onRestored: () => {} },
     );
   }
-  return enrollments.entries();
+  // A backup of an earlier version has no such bucket.
+  const stored =
+    states.get("releases") === "there" ? await (await openBucket(bus, "releases")).entries() : [];
+  const logged = log?.decisions.filter(({ bucket }) => bucket === "releases") ?? [];
+  const releases = [...stored, ...logged].flatMap(({ value }) => value ?? []);
+  return { enrollments: await enrollments.entries(), released: environmentsOf(releases) };
+}
+
+/** Those that can be read: whether a release counts is of no use to a fleet with other keys. */
+function environmentsOf(releases: readonly Uint8Array[]): string[] {
+  const names = releases.flatMap((bytes) => attempt(() => openRelease(bytes).environment) ?? []);
+  return [...new Set(names)].sort();
 }

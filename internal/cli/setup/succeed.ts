@@ -33,6 +33,8 @@ export interface SucceedOptions
 
 export interface Successor extends Setup {
   statement: SignedSuccession;
+  /** The environments to release anew: releases are for one fleet. */
+  released: readonly string[];
   /** Number of peels that were taken over. */
   peels: number;
   tampered: readonly string[];
@@ -51,7 +53,7 @@ export async function succeedFleet(options: SucceedOptions): Promise<Successor> 
   const recovery = readSeed(options.recoverySeed);
   const earlier = readEarlierFleet(from, recovery);
   const backup = resolve(options.busBackup ?? join(from, "backup"));
-  const { records, tampered } = await readMembers(options, earlier, { backup, from });
+  const { records, tampered, released } = await readMembers(options, earlier, { backup, from });
   const dir = resolve(options.dir);
   const copied = copyContents(from, dir);
   try {
@@ -77,7 +79,7 @@ export async function succeedFleet(options: SucceedOptions): Promise<Successor> 
       },
     });
     if (statement === undefined) throw new SvcError("internal", "a fleet without a statement");
-    return { ...made, statement, peels: records.length, tampered };
+    return { ...made, statement, peels: records.length, tampered, released };
   } catch (cause) {
     for (const path of copied) rmSync(path, { recursive: true, force: true });
     throw cause;
@@ -97,9 +99,13 @@ async function readMembers(
   options: SucceedOptions,
   { account, issuedAt }: EarlierFleet,
   { backup, from }: { backup: string; from: string },
-): Promise<Succeeded> {
+): Promise<Succeeded & Pick<Successor, "released">> {
   const { clock } = options;
-  const entries = await readBackup({ ...options, backup, decisions: join(from, "decisions.log") });
+  const { enrollments: entries, released } = await readBackup({
+    ...options,
+    backup,
+    decisions: join(from, "decisions.log"),
+  });
   const found = succeedRecords(entries, {
     vouchers: createVouchers(createRecordMac(account)),
     operator: options.owner,
@@ -118,7 +124,7 @@ async function readMembers(
       `the clock of this host is behind: it is ${rfc3339(clock.now())}, and ${backup} knows of ${rfc3339(newest)}; set it, and try again`,
     );
   }
-  return found;
+  return { ...found, released };
 }
 
 function describe(
