@@ -13,4 +13,4 @@ export { parseTarget, readTarget } from "./parse.ts";
 export { compileSearch, createRegexes, type Regexes, type Search } from "./pattern.ts";
 export { compileRegexes, usesRegexes } from "./regexes-of.ts";
 export { topExpression, topSection, type Way } from "./top-file.ts";
-export { namesSetting } from "./words.ts";
+export { labelsIn, namesSetting } from "./words.ts";

@@ -84,11 +84,18 @@ function readWord(text: string, start: number, name: string): { word: string; qu
  * Whether an expression itself chooses by settings; what its node groups do is decided by the files of the masters. No
  * pattern is compiled for it, and one that cannot be parsed has no answer yet.
  */
-export function namesSetting(text: string): boolean {
+export const namesSetting = (text: string): boolean => wordsOf(text).some((word) => word.startsWith("I@"));
+
+/** The names of the labels by which an expression itself chooses, as `namesSetting` reads it. */
+export function labelsIn(text: string): string[] {
+  return wordsOf(text).flatMap((word) => /^T@([^:]+)/.exec(word)?.[1] ?? []);
+}
+
+function wordsOf(text: string): string[] {
   try {
-    return tokensOf(text, "target").some((token) => token.kind === "word" && token.text.startsWith("I@"));
+    return tokensOf(text, "target").flatMap((token) => (token.kind === "word" ? [token.text] : []));
   } catch (thrown) {
-    if (thrown instanceof SvcError) return false;
+    if (thrown instanceof SvcError) return [];
     throw thrown;
   }
 }
