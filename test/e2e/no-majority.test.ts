@@ -102,6 +102,8 @@ const withoutStorage = new Set([
   "GET /api/v1/cluster/check",
   "GET /api/v1/cluster/lint",
   "GET /api/v1/masters/probe",
+  // What is in force, and what the publisher remembers.
+  "GET /api/v1/states/files",
   "GET /api/v1/whoami",
   // This master knows no identity provider.
   "GET /api/v1/sessions/providers",
@@ -202,7 +204,6 @@ function requestsOf(fleet: Fleet) {
     "GET /api/v1/peels/:id/states": { path: "/api/v1/peels/member/states", authorization, well: 200 },
     "GET /api/v1/states/status": { path: "/api/v1/states/status", authorization, well: 200 },
     "GET /api/v1/states/releases": { path: "/api/v1/states/releases", authorization, well: 200 },
-    "GET /api/v1/states/files": { path: "/api/v1/states/files", authorization, well: 200 },
     "GET /api/v1/states/drift": { path: "/api/v1/states/drift", authorization, well: 200 },
     "GET /api/v1/peels/:id/facts": { path: "/api/v1/peels/member/facts", authorization, well: 404 },
     "GET /api/v1/peels/:id/facts/history": {

@@ -82,7 +82,8 @@ async function publish(name: string): Promise<void> {
 }
 const isPublished = (name: string) =>
   until(async () => {
-    const { environments } = await rest("GET", "/api/v1/states/releases");
+    // A master that has published nothing yet answers that it does not know.
+    const { environments = [] } = await rest("GET", "/api/v1/states/releases");
     const [base] = environments as { content?: { snapshot: string } }[];
     return base?.content?.snapshot === digestOf(name);
   });
