@@ -4,7 +4,9 @@ import { systemRandom } from "../../internal/base/id.ts";
 import { encode } from "../../internal/base/msgpack.ts";
 import { eventSubject } from "../../internal/bus/subjects/subjects.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
+import { send } from "../harness/client.ts";
 import { binaries, type MasterDaemon, startMasterBinary } from "../harness/fleet.ts";
+import { runRecord } from "../harness/run-record.ts";
 import { operatorConfig } from "../harness/svc.ts";
 import { until } from "../harness/until.ts";
 import { memoryOf } from "../harness/usage.ts";
@@ -21,10 +23,14 @@ const allMib = (maxEvents * note.length) / 1024 ** 2;
 
 let bus: TestBus;
 let master: MasterDaemon;
+/** Of several programs: one of them follows 16 streams at a time. */
+const tokens: string[] = [];
+const readersOfToken = 12;
 
 beforeAll(async () => {
   bus = await startBus();
   master = await startMasterBinary(bus);
+  for (let at = 0; at <= slowReaders / readersOfToken; at++) tokens.push(await newToken(`reader-${at}`));
   const writer = await connectTo(bus, "master");
   for (let at = 0; at < maxEvents; at++) {
     const subject = eventSubject(`web-${at % 1_000}`, "site.told");
@@ -40,6 +46,18 @@ afterAll(async () => {
   await bus?.[Symbol.asyncDispose]();
 });
 
+async function newToken(name: string): Promise<string> {
+  const made = await send(master.url, bus.caPem, {
+    ...{ method: "POST", path: "/api/v1/tokens" },
+    headers: { authorization: `Bearer ${master.token}`, "content-type": "application/json" },
+    body: JSON.stringify({ name, roles: ["operator"], expires: "1h" }),
+  });
+  const { token } = made.json as { token: string };
+  runRecord.register("token", token);
+  return token;
+}
+
+let readers = 0;
 /** A reader of the stream of events over TLS, which takes nothing until `read`. */
 function openReader() {
   const numbers: number[] = [];
@@ -47,8 +65,9 @@ function openReader() {
   const socket: TLSSocket = connect({
     ...{ host: "localhost", port: Number(new URL(master.url).port), ca: bus.caPem },
   });
+  const token = tokens[Math.floor(readers++ / readersOfToken)];
   const lines = ["GET /api/v1/events?since=1h HTTP/1.1", "Host: localhost"];
-  socket.write([...lines, `Authorization: Bearer ${master.token}`, "", ""].join("\r\n"));
+  socket.write([...lines, `Authorization: Bearer ${token}`, "", ""].join("\r\n"));
   return {
     /** The events that it got, as they were counted when they were sent. */
     numbers,

@@ -14,6 +14,8 @@ setDefaultTimeout(60_000);
 const password = "hunter2/of+the=database";
 const motto = "zanzibar-of-the-file";
 const open = "kilimanjaro-is-no-secret";
+/** The secrets that a person guesses: they stand in the arguments of this run, where no other one may be. */
+const [guessed, motley] = ["popocatepetl/of+guesses", "aconcagua-of-the-file"];
 for (const secret of [password, motto]) runRecord.register("settings value", secret);
 
 let bus: TestBus;
@@ -63,8 +65,11 @@ beforeAll(async () => {
   out = join(bus.dir, "out");
   mkdirSync(out);
   put("settings/top.sls", "base:\n  '*': [common, secret.file]\n");
-  put("settings/common.sls", `db: {password: "${password}"}\nshown: ${open}\nlogin_pin: 4711\n`);
-  put("settings/secret/file.sls", `motto: ${motto}\n`);
+  put(
+    "settings/common.sls",
+    `db: {password: "${password}"}\nold_password: "${guessed}"\nshown: ${open}\nlogin_pin: 4711\n`,
+  );
+  put("settings/secret/file.sls", `motto: ${motto}\nmotley: ${motley}\n`);
   put("states/top.sls", "base: {}\n");
   put("states/open.sls", states("open", "{{ settings.shown }}"));
   put("states/named.sls", states("named", "{{ settings.db.password }}"));
@@ -157,7 +162,7 @@ test("neither the disk of the bus nor a log has one, where they have the other v
 });
 
 test("an echo says nothing of a guess: what was sent comes back unchanged", async () => {
-  for (const guess of [password, motto, "4711", "a-wrong-guess-of-mine"]) {
+  for (const guess of [guessed, motley, "4711", "a-wrong-guess-of-mine"]) {
     const { view } = await run("test.echo", guess);
     expect(String(view.returns[key].return)).toBe(guess);
   }
@@ -182,7 +187,7 @@ test("a fact that a state or script sets with a secret is absent; one that an op
   mkdirSync(dirname(script), { recursive: true, mode: 0o755 });
   writeFileSync(script, `scripted: the ${password}\nplain: ${open}\n`, { mode: 0o644 });
   await run("facts.refresh");
-  await run("facts.set", "guess", motto);
+  await run("facts.set", "guess", motley);
   const { view } = await run("facts.items");
   expect(view.returns[key].return).toMatchObject({ plain: open });
   expect(view.returns[key].return).not.toHaveProperty("scripted");
