@@ -168,13 +168,13 @@ test("the new fleet has new keys and the same peels, and serves its statement", 
   expect(statSync(join(again, "auth", "recovery.seed")).mode & 0o777).toBe(0o600);
 });
 
-test("it names the environments to release anew", async () => {
+test("it names the environments to release again", async () => {
   const { exit, stderr } = await succeed(at("listed"));
   const config = join(at("listed"), "svc.yaml");
   expect([exit, stderr]).toEqual([
     0,
     expect.stringContaining(
-      `release these environments anew:\n  svc states release --environment base --config ${config}\n`,
+      `release these environments again:\n  svc states release --environment base --config ${config}\n`,
     ),
   ]);
   expect(await succeed(at("listed-json"), { "--output": "json" })).toMatchObject({

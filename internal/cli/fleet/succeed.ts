@@ -61,7 +61,7 @@ export const succeedCommand = command({
     cli.say(`  svc-master --config ${plan.paths.master}`);
     if (released.length > 0) {
       cli.say(
-        "No release of the fleet before counts here. When the master runs, release these environments anew:",
+        "No release of the fleet before counts here. When the master runs, release these environments again:",
       );
     }
     for (const environment of released) {

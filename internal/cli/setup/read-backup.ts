@@ -35,7 +35,7 @@ const needed = ["enrollments", "revocations"] as const;
 export interface ReadBackup {
   /** The entries of the bucket `enrollments`. */
   enrollments: Entry[];
-  /** The environments whose state files somebody released. */
+  /** The environments whose state files someone released. */
   released: string[];
 }
 
@@ -142,7 +142,7 @@ async function read(
   return { enrollments: await enrollments.entries(), released: environmentsOf(releases) };
 }
 
-/** Those that can be read: whether a release counts is of no use to a fleet with other keys. */
+/** Those that can be read: no release of one fleet counts in another. */
 function environmentsOf(releases: readonly Uint8Array[]): string[] {
   const names = releases.flatMap((bytes) => attempt(() => openRelease(bytes).environment) ?? []);
   return [...new Set(names)].sort();

@@ -33,7 +33,7 @@ export interface SucceedOptions
 
 export interface Successor extends Setup {
   statement: SignedSuccession;
-  /** The environments to release anew: releases are for one fleet. */
+  /** The environments to release again: releases are for one fleet. */
   released: readonly string[];
   /** Number of peels that were taken over. */
   peels: number;
