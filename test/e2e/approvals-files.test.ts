@@ -176,7 +176,7 @@ test("a branch that is deleted while a request waits takes nothing from it", asy
 });
 
 test("pushes at every moment change nothing of a request: not while it waits, and in no wave", async () => {
-  const peels = ["race-1", "race-2", "race-3"];
+  const peels = ["race-1", "race-2"];
   for (const peel of peels) host.startPeel(peel);
   const pending = await until(
     async () => JSON.parse((await host.svc("enroll", "list", "--output", "json")).stdout) as { id: string }[],
@@ -185,7 +185,7 @@ test("pushes at every moment change nothing of a request: not while it waits, an
   expect((await host.svc("enroll", "approve", ...pending.map(({ id }) => id))).code).toBe(0);
   await until(
     async () => (await host.svc("run", "race-*", "test.ping")).stderr,
-    (text) => text.includes("3 peels: 3 ok"),
+    (text) => text.includes("2 peels: 2 ok"),
   );
   const state = (text: string) => ({
     "web.sls": `{% set file = "${out}/" ~ facts.id %}\n{{ file }}:\n  file.managed:\n    - contents: ${text}\n`,
@@ -194,9 +194,10 @@ test("pushes at every moment change nothing of a request: not while it waits, an
   remote.commit("feature", state("race-0"));
   let isPushing = true;
   let pushes = 0;
+  let turns = 0;
   const pushing = until(
     () => {
-      remote.commit("feature", state(`race-${++pushes}`));
+      if (turns++ % 10 === 0) remote.commit("feature", state(`race-${++pushes}`));
       return !isPushing;
     },
     undefined,
@@ -212,7 +213,7 @@ test("pushes at every moment change nothing of a request: not while it waits, an
   };
   const commits = new Set<string>();
   try {
-    for (let round = 0; round < 2; round++) {
+    for (let round = 0; round < 2 || (round < 5 && commits.size < 2); round++) {
       const id = await until(parks, (found) => found !== "");
       const { content } = await shown(id);
       const before = pushes;

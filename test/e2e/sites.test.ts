@@ -84,11 +84,13 @@ test("a peel with the label of the site connects there, and runs jobs", async ()
 }, 60_000);
 
 test("a peel of a site runs its schedule and its jobs while the site is cut off, and tells them when it is back", async () => {
+  const began = join(fleet.dir, "began");
   const slow = fleet.hosts.start(1, [
     ...[binaries.cli, "--config", join(fleet.dir, "svc.yaml"), "run", "web-1", "cmd.run"],
-    ...["sleep 6; echo done", "--timeout", "2m", "--output", "json"],
+    ...[`touch ${began}; sleep 6; echo done`, "--timeout", "2m", "--output", "json"],
   ]);
-  await until(() => peel.output().match(/job taken/g)?.length === 3);
+  // It begins when the bus has stored that the peel took it.
+  await until(() => existsSync(began));
   master.kill("SIGTERM");
   await master.exited;
   await until(() => peel.output().match(/job done/g)?.length === 3);
