@@ -188,6 +188,14 @@ describe("two persons are two entries of persons", () => {
     }
   });
 
+  test("an agreement that an earlier master stored without an identity counts", async () => {
+    const one = fleet();
+    const id = await one.park(2, one.caller("cho"));
+    const { identity: _, ...earlier } = partyOf(annAs.key, 0);
+    expect((await one.master().approve(id, earlier)).state).toBe("waiting");
+    expect((await one.master().approve(id, one.party("ben"))).state).toBe("started");
+  });
+
   test("two who turn out to be one person do not suffice", async () => {
     const one = fleet();
     const id = await one.park(2, one.caller("cho"));

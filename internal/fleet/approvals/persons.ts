@@ -13,9 +13,11 @@ export interface PersonsDeps {
 /** How `persons` names someone; `undefined` for one that nobody can be held to. */
 function identityOfParty(
   { creatorOf }: PersonsDeps,
-  { identity, person, bearer }: Party,
+  { identity, person, key, bearer }: Party,
 ): string | undefined {
-  if (identity !== undefined || bearer === undefined) return identity;
+  if (identity !== undefined) return identity;
+  // What earlier masters stored names none; a key is that of an operator.
+  if (bearer === undefined) return key === undefined ? undefined : identityOf.operator(person);
   const creator = creatorOf(bearer);
   if (creator === undefined) return undefined;
   return creator === "registered" ? identityOf.operator(person) : identityOf.file(person);
