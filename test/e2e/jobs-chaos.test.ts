@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { existsSync, readdirSync, watch } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { sleep, systemClock } from "../../internal/base/clock.ts";
 import { systemRandom } from "../../internal/base/id.ts";
@@ -18,6 +18,7 @@ import {
   startMember,
 } from "../harness/jobs.ts";
 import { seeded } from "../harness/seeded.ts";
+import { until } from "../harness/until.ts";
 
 // The guarantees of jobs while all processes are killed: no side effect happens twice, and every target has
 // one outcome, which is correct. CHAOS_SEED repeats the choices of a run, but not its timing.
@@ -292,15 +293,6 @@ async function allJobs(bus: TestBus, master: MasterDaemon): Promise<string[]> {
 }
 
 /** Resolves when a directory is empty: every return has been taken. */
-function emptied(dir: string): Promise<void> {
-  if (!existsSync(dir)) return Promise.resolve();
-  return new Promise((resolve) => {
-    const check = () => {
-      if (readdirSync(dir).length > 0) return;
-      watcher.close();
-      resolve();
-    };
-    const watcher = watch(dir, check);
-    check();
-  });
+async function emptied(dir: string): Promise<void> {
+  await until(() => !existsSync(dir) || readdirSync(dir).length === 0);
 }

@@ -1,6 +1,5 @@
-import { existsSync, readFileSync, watch } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { request as httpsRequest } from "node:https";
-import { basename, dirname } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
 import type { TestBus } from "./bus.ts";
 import { freshAddress, type Reply, sendUntilServed } from "./client.ts";
@@ -139,24 +138,8 @@ function followStream(
 }
 
 /** Resolves when a file is there and its text matches. */
-export function fileHolds(path: string, pattern: RegExp): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const finish = (settle: () => void) => {
-      watcher.close();
-      late.cancel();
-      settle();
-    };
-    const check = () => {
-      if (existsSync(path) && pattern.test(readFileSync(path, "utf8"))) finish(resolve);
-    };
-    const watcher = watch(dirname(path), (_, name) => {
-      if (name === basename(path)) check();
-    });
-    const late = systemClock.after(timeoutMs, () =>
-      finish(() => reject(new Error(`${path} never held ${pattern}`))),
-    );
-    check();
-  });
+export async function fileHolds(path: string, pattern: RegExp): Promise<void> {
+  await until(() => existsSync(path) && pattern.test(readFileSync(path, "utf8")), Boolean, timeoutMs);
 }
 
 /** The lines of a file that may not be there yet. */

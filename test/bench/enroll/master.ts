@@ -1,9 +1,9 @@
-import { closeSync, openSync, readFileSync, watch } from "node:fs";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { systemClock } from "../../../internal/base/clock.ts";
 import { makeDirectory, secretMode, writeFileAtomic } from "../../../internal/base/files/file.ts";
 import type { TestBus } from "../../harness/bus.ts";
 import { portsOfMaster } from "../../harness/log-records.ts";
+import { until } from "../../harness/until.ts";
 
 /** The compiled master in a process of its own. */
 export interface BenchMaster extends AsyncDisposable {
@@ -51,7 +51,7 @@ export async function startBenchMaster(
     await child.exited;
   };
   try {
-    const port = await portOf(logFile, child.exited);
+    const port = await portOf(logFile, child);
     return { pid: child.pid, port, token, [Symbol.asyncDispose]: stop };
   } catch (thrown) {
     await stop();
@@ -59,22 +59,17 @@ export async function startBenchMaster(
   }
 }
 
-/** Waits for the record that says where the master listens. */
-function portOf(logFile: string, exited: Promise<number>): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const finish = (settle: () => void) => {
-      watcher.close();
-      late.cancel();
-      settle();
-    };
-    const fail = () => finish(() => reject(new Error(`no master: ${readFileSync(logFile, "utf8")}`)));
-    const check = () => {
-      const ports = portsOfMaster(readFileSync(logFile, "utf8"));
-      if (ports !== undefined) finish(() => resolve(ports.enroll));
-    };
-    const watcher = watch(logFile, check);
-    const late = systemClock.after(patienceMs, fail);
-    void exited.then(fail);
-    check();
-  });
+/** Waits for the record that says where the master listens. A watch of the file misses one now and then. */
+async function portOf(logFile: string, child: { readonly exitCode: number | null }): Promise<number> {
+  const log = () => readFileSync(logFile, "utf8");
+  const ports = await until(
+    () => {
+      if (child.exitCode !== null) throw new Error(`no master: ${log()}`);
+      return portsOfMaster(log());
+    },
+    Boolean,
+    patienceMs,
+  );
+  if (ports === undefined) throw new Error(`no master: ${log()}`);
+  return ports.enroll;
 }
