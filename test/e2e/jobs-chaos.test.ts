@@ -294,5 +294,5 @@ async function allJobs(bus: TestBus, master: MasterDaemon): Promise<string[]> {
 
 /** Resolves when a directory is empty: every return has been taken. */
 async function emptied(dir: string): Promise<void> {
-  await until(() => !existsSync(dir) || readdirSync(dir).length === 0);
+  await until(() => !existsSync(dir) || readdirSync(dir).length === 0, Boolean, limitMs);
 }

@@ -139,7 +139,15 @@ function followStream(
 
 /** Resolves when a file is there and its text matches. */
 export async function fileHolds(path: string, pattern: RegExp): Promise<void> {
-  await until(() => existsSync(path) && pattern.test(readFileSync(path, "utf8")), Boolean, timeoutMs);
+  await until(
+    () => ({
+      path,
+      pattern: String(pattern),
+      text: existsSync(path) ? readFileSync(path, "utf8") : undefined,
+    }),
+    ({ text }) => text !== undefined && pattern.test(text),
+    timeoutMs,
+  );
 }
 
 /** The lines of a file that may not be there yet. */

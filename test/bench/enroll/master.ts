@@ -60,16 +60,13 @@ export async function startBenchMaster(
 }
 
 /** Waits for the record that says where the master listens. A watch of the file misses one now and then. */
-async function portOf(logFile: string, child: { readonly exitCode: number | null }): Promise<number> {
-  const log = () => readFileSync(logFile, "utf8");
-  const ports = await until(
-    () => {
-      if (child.exitCode !== null) throw new Error(`no master: ${log()}`);
-      return portsOfMaster(log());
-    },
-    Boolean,
+async function portOf(logFile: string, child: { readonly killed: boolean }): Promise<number> {
+  const text = await until(
+    () => readFileSync(logFile, "utf8"),
+    (found) => child.killed || portsOfMaster(found) !== undefined,
     patienceMs,
   );
-  if (ports === undefined) throw new Error(`no master: ${log()}`);
+  const ports = portsOfMaster(text);
+  if (ports === undefined) throw new Error(`no master: ${text}`);
   return ports.enroll;
 }
