@@ -7,7 +7,9 @@ import { openBucket } from "../../internal/bus/storage/bucket.ts";
 import { readGoodbye } from "../../internal/wire/heartbeat.ts";
 import { connectTo } from "../harness/bus.ts";
 import { type Node, startCluster, streamsHaveLeaders, type TestCluster } from "../harness/cluster.ts";
-import { startMasterBinary, startPeelBinary, svc } from "../harness/fleet.ts";
+import { type MasterDaemon, startMasterBinary, startPeelBinary, svc } from "../harness/fleet.ts";
+import { expectAnswer, requestMaster } from "../harness/jobs.ts";
+import { readRecords } from "../harness/log-records.ts";
 import { startMaster } from "../harness/master.ts";
 import { connectPeel, enrollPeel, operate } from "../harness/peel-connection.ts";
 import { until } from "../harness/until.ts";
@@ -154,11 +156,26 @@ test("a run that ends after every relay was killed is reported to the next ones,
   await peel.program.waitFor("settings in force");
   // The masters of earlier tests have published a tree without files.
   await peel.program.waitFor(/"state files fetched","environment":"base",.*"files":2,/);
+  const fetched = readRecords(peel.program.output()).findLast(({ msg }) => msg === "state files fetched");
+  // A server that lags behind gives a master the files of before, until the master reads them again.
+  const inForce = async (master: MasterDaemon) => {
+    const answer = requestMaster(cluster.bus, master, "GET", "/api/v1/states/releases");
+    const { environments } = await expectAnswer<{ environments: { content?: { snapshot: string } }[] }>(
+      answer,
+    );
+    return environments[0]?.content?.snapshot;
+  };
+  await until(
+    () => Promise.all(masters.map(inForce)),
+    (found) => found.every((snapshot) => snapshot === fetched?.snapshot),
+  );
   // Nothing was run yet: the environment is that of the files.
   await until(async () => (await json("peels", "show", id)).environment === "base");
 
   const started = svc(cluster.bus, "run", id, "state.apply", "slow", "--output", "json");
-  await until(() => existsSync(join(gate, "began")));
+  const ended = started.then(({ stdout, stderr }) => Promise.reject(new Error(`${stdout}${stderr}`)));
+  await Promise.race([until(() => existsSync(join(gate, "began"))), ended]);
+  ended.catch(() => {});
   for (const { program } of masters) program.kill("SIGKILL");
   await Promise.all(masters.map((master) => master[Symbol.asyncDispose]()));
   writeFileSync(join(gate, "open"), "");
