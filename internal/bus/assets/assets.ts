@@ -240,7 +240,7 @@ export async function provision(
       if (raised && from < replication.replicas) raises = await isComplete(bus, name, replication, log);
     }
   }
-  return room;
+  return Object.fromEntries(names.map((name) => [name, limitOf(name)])) as Record<AssetName, number>;
 }
 
 /** Creates one asset again: a restart of the bus removes the bucket that is kept in memory. */

@@ -5,6 +5,7 @@ import { connectTo, natsServerVersions, startBus } from "../../../test/harness/b
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { until } from "../../../test/harness/until.ts";
+import { gibibyte } from "../../base/byte-size.ts";
 import { systemClock } from "../../base/clock.ts";
 import { encode } from "../../base/msgpack.ts";
 import { assets, provision } from "../../bus/assets/assets.ts";
@@ -17,13 +18,15 @@ describe.each(natsServerVersions())("on a server $version", ({ path, version }) 
   const hasMetadata = !version.startsWith("2.9.");
 
   /** A bus with all storage, and a master whose turn it is. */
-  async function guarded() {
+  async function guarded(
+    offer: { storage: number; memory: number } | null = { storage: gibibyte, memory: gibibyte },
+  ) {
     const files = await startBus({ server: path });
     const bus = await connectTo(files, "master");
     const [log, clock] = [recordingLog(), manualClock(systemClock.now())];
     const state = { isTurn: true, isWhole: true, restored: 0, fitted: 0 };
     const jobs = memoryBucket();
-    const provisionAll = () => provision(bus, { replicas: 1, onlyRaise: true }, log);
+    const provisionAll = () => provision(bus, { replicas: 1, onlyRaise: true, ...(offer && { offer }) }, log);
     await provisionAll();
     const start = () =>
       guardAssets({
@@ -68,10 +71,25 @@ describe.each(natsServerVersions())("on a server $version", ({ path, version }) 
     expect(await config("events")).toMatchObject({
       ...{ max_age: before.max_age, subjects: before.subjects, max_msgs: -1 },
     });
-    await streams.update("KV_facts", { ...(await config("KV_facts")), max_bytes: 1_000_000 });
+    const facts = await config("KV_facts");
+    await streams.update("KV_facts", { ...facts, max_bytes: 1_000_000 });
     await until(() => state.restored === 2);
+    expect((await config("KV_facts")).max_bytes).toBe(facts.max_bytes);
     await streams.delete("KV_rollouts");
     await until(() => config("KV_rollouts").then(Boolean, () => false));
+    guard.stop();
+  });
+
+  test("a limit stays, and is not counted, while the bus does not say what it can store", async () => {
+    await using fleet = await guarded(null);
+    const guard = fleet.start();
+    await until(() => fleet.state.fitted === 1);
+    await fleet.streams.update("KV_facts", { ...(await fleet.config("KV_facts")), max_bytes: 1_000_000 });
+    await until(() => fleet.state.fitted === 2);
+    await fleet.streams.update("events", { ...(await fleet.config("events")), max_msgs: 5 });
+    await until(async () => (await fleet.config("events")).max_msgs === -1);
+    await until(() => fleet.state.restored > 0);
+    expect([fleet.state.restored, (await fleet.config("KV_facts")).max_bytes]).toEqual([1, 1_000_000]);
     guard.stop();
   });
 
