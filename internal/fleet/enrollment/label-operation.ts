@@ -21,11 +21,13 @@ export const labelEnrollment = operation({
   async run(deps: ApplyDeps, { id, labels, expected }, call) {
     const operator = operatorOf(call);
     const record = await applyEvent(deps, id, { type: "label", labels }, async (_, before) => {
-      if (expected === undefined || isSameSet(expected, before.labels)) return;
-      throw new SvcError(
-        "conflict",
-        `the labels of the enrollment ${id} are not what was expected: look again`,
-      );
+      if (expected !== undefined && !isSameSet(expected, before.labels)) {
+        throw new SvcError(
+          "conflict",
+          `the labels of the enrollment ${id} are not what was expected: look again`,
+        );
+      }
+      await call.judgeLabels?.(before.labels ?? {});
     });
     announce(call, "label", record, operator, { labels: record.labels ?? {} });
     return { enrollment: toStored(record) };

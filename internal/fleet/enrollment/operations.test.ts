@@ -4,9 +4,12 @@ import { memoryBucket } from "../../../test/harness/bucket.ts";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { invoke } from "../operation/invoke.ts";
-import type { Call, Caller, InputSchema, Operation } from "../operation/operation.ts";
-import { approveEnrollment, rejectEnrollment, revokeEnrollment } from "./operations.ts";
+import type { Call, Caller, Gate, InputSchema, Operation } from "../operation/operation.ts";
+import { createRoleGate } from "../roles/gate.ts";
+import { readRoles } from "../roles/read-roles.ts";
+import { approveEnrollment, labelEnrollment, rejectEnrollment, revokeEnrollment } from "./operations.ts";
 import type { EnrollmentState } from "./record/record.ts";
+import { applyEvent } from "./store/apply.ts";
 import { insertEnrollment, loadEnrollment } from "./store/store.ts";
 
 const clock = manualClock();
@@ -91,3 +94,37 @@ test("a refused decision is logged only as refused", async () => {
     },
   ]);
 });
+
+test.each([true, false])(
+  "labels that another sets after the judgement are judged again: %j",
+  async (isRace) => {
+    const deps = await stored("active");
+    const roles = createRoleGate({
+      book: () =>
+        readRoles("roles: {web: {enrollments: [{do: label, labels: {team: ['*']}}]}}", "roles.yaml").book,
+      administrators: () => ["root"],
+      ...{ resolve: unused, jobOf: unused, rolloutOf: unused, isNewest: unused },
+      labelsOf: async () => (await loadEnrollment(deps.enrollments, id)).record.labels ?? {},
+    });
+    const gate: Gate = {
+      async enter(passenger) {
+        await roles.authorize(passenger);
+        if (isRace) await applyEvent(deps, id, { type: "label", labels: { quarantine: "yes" } });
+        return async () => {};
+      },
+    };
+    const caller: Caller = { kind: "operator", name: "ann", door: "bus", roles: ["web"] };
+    const fields = { id, labels: { team: "web" } };
+    const done = invoke(labelEnrollment, deps, { fields }, { caller, gate, log: recordingLog(), clock });
+    if (isRace) {
+      await expect(done).rejects.toThrow(
+        "ann (role web) may not do this: no rule allows enrollments label quarantine",
+      );
+    } else await done;
+    expect((await loadEnrollment(deps.enrollments, id)).record.labels).toEqual(
+      isRace ? { quarantine: "yes" } : { team: "web" },
+    );
+  },
+);
+
+const unused = () => Promise.reject(new Error("not called"));

@@ -64,15 +64,18 @@ function admit({ name, admits }: Pick<Operation<never, never, never>, "name" | "
   throw new SvcError("forbidden", `${name} is not for ${caller.kind} callers`);
 }
 
+/** What a gate fixes of a request. */
+type Fixed = Pick<Call, "peels" | "judgeLabels" | "content" | "released">;
+
 /** Requests without a scope of their own need no gate; the others run only when it lets them pass. */
 async function throughGate<T>(
   { name, kind, scope }: Pick<Operation<never, never, never>, "name" | "kind" | "scope">,
   { input, touched }: { input: unknown; touched: Touch },
   { gate, caller, requestId, agreement }: Call,
-  run: (fixed: Pick<Call, "peels" | "content" | "released">) => Promise<T>,
+  run: (fixed: Fixed) => Promise<T>,
 ): Promise<T> {
   if (gate === undefined || scope === "public" || scope === "self") return run({});
-  const fixed: Pick<Call, "peels" | "content" | "released"> = {};
+  const fixed: Fixed = {};
   const passenger = {
     operation: name,
     kind,
@@ -82,6 +85,9 @@ async function throughGate<T>(
     caller,
     fix(peels: readonly string[]) {
       fixed.peels = peels;
+    },
+    fixLabels(judge: Required<Fixed>["judgeLabels"]) {
+      fixed.judgeLabels = judge;
     },
     settle(files: Required<Pick<Call, "content">> & Pick<Call, "released">) {
       Object.assign(fixed, files);

@@ -125,6 +125,14 @@ export interface Call {
    * as peels may mean something else a moment later.
    */
   peels?: readonly string[];
+  /**
+   * Judges a change of labels again, right before it is stored: others may have changed the labels since the gate
+   * judged it, and it would undo that without the right to.
+   *
+   * @param before the labels that are replaced
+   * @throws SvcError `forbidden`, `conflict` when more must agree now
+   */
+  judgeLabels?(before: Readonly<Record<string, string>>): Promise<void>;
   /** The files of the tree that the gate let it run, whatever their environment has a moment later. */
   content?: Content;
   /** Those for its peels that run released files alone, where they differ. */
@@ -149,6 +157,8 @@ export interface Passenger {
   agreement?: Agreement;
   /** Fixes the peels that its target means: the operation runs on these, which is `Call.peels`. */
   fix?(peels: readonly string[]): void;
+  /** Gives the operation what judges its change of labels again, which is `Call.judgeLabels`. */
+  fixLabels?(judge: NonNullable<Call["judgeLabels"]>): void;
   /**
    * Fixes the files of the tree that it means: the operation runs these, which are `Call.content` and `Call.released`.
    */

@@ -50,6 +50,8 @@ export type Judgement = Decision & {
   isMissing?: true;
   /** Whether it starts other files than the newest of their environment; absent for what runs no files. */
   isOlder?: boolean;
+  /** Decides again on a change of labels, for a peel that has these now. */
+  judgeAgain?(before: Readonly<Record<string, string>>): Promise<Decision>;
 };
 
 /** The question of a request, with everything of the fleet that it depends on. */
@@ -97,8 +99,14 @@ export function createRoleGate(deps: RoleGateDeps): RoleGate {
       const { scope } = question;
       // Without the right itself nobody learns anything about labels.
       const word = decide(book, roles, { scope });
-      const labels = word.allowed ? await labelChangeOf(question, deps.labelsOf) : undefined;
-      return labels === undefined ? word : decide(book, roles, { scope, labels });
+      if (!word.allowed) return word;
+      const judgeWith = async (labelsOf: RoleGateDeps["labelsOf"]): Promise<Decision | undefined> => {
+        const labels = await labelChangeOf(question, labelsOf);
+        return labels && decide(deps.book(), roles, { scope, labels });
+      };
+      const decision = await judgeWith(deps.labelsOf);
+      if (decision === undefined) return word;
+      return { ...decision, judgeAgain: async (now) => (await judgeWith(async () => now)) ?? decision };
     }
     const { target, commit, ...named } = wanted;
     const isPossible = (work: Omit<Work, "peels" | "within">) =>
@@ -132,7 +140,14 @@ export function createRoleGate(deps: RoleGateDeps): RoleGate {
         throw new SvcError("forbidden", refusal(caller, caller.roles, judgement, deps));
       }
       if (judgement.peels !== undefined) passenger.fix?.(judgement.peels);
-      const { approvals, rule, isOlder } = judgement;
+      const { approvals, rule, isOlder, judgeAgain } = judgement;
+      const roles = caller.roles;
+      passenger.fixLabels?.(async (before) => {
+        const again = (await judgeAgain?.(before)) ?? judgement;
+        if (!again.allowed) throw new SvcError("forbidden", refusal(caller, roles, again, deps));
+        if (again.approvals <= approvals) return;
+        throw new SvcError("conflict", "others changed the labels, and now more must agree: ask again");
+      });
       return { approvals, rule, ...defined({ isOlder }) };
     },
   };

@@ -66,12 +66,24 @@ describe("what differs from the current labels needs the right", () => {
       reason: `no rule allows enrollments label ${lacking}`,
       lacking: `enrollments label ${lacking}`,
       holders: expect.arrayContaining(["admin"]),
+      judgeAgain: expect.any(Function),
     });
   });
 
   test("the rule that needs others decides how many must agree", async () => {
     expect(await label(["web", "racks"], { ...before, site: "a" })).toMatchObject({ approvals: 1 });
     expect(await label(["web", "racks"], { ...before, rack: "1" })).toMatchObject({ approvals: 0 });
+  });
+
+  test("is judged again with the labels that are replaced", async () => {
+    const judgement = await label(["web"], { ...before, team: "db-1" });
+    if (!judgement.allowed || judgement.judgeAgain === undefined) throw new Error("not judged");
+    expect(await judgement.judgeAgain({ owner: "ann", team: "other" })).toMatchObject({ allowed: true });
+    // Another operator has set a label meanwhile, which this request would undo.
+    expect(await judgement.judgeAgain({ ...before, quarantine: "yes" })).toMatchObject({
+      ...{ allowed: false, lacking: "enrollments label quarantine" },
+    });
+    expect(await judgement.judgeAgain({ ...before, owner: "ben" })).toMatchObject({ allowed: false });
   });
 
   test("without the right nobody learns what the labels are", async () => {
