@@ -6,10 +6,12 @@ export interface Budget {
   tokensPerSecond: number;
 }
 
-/** The two budgets of the specification, section "Limits". */
+/** The two budgets of the specification, section "Limits", and that of sign-in to the console. */
 export const budgets = {
   strict: { capacity: 10, tokensPerSecond: 0.1 },
   relaxed: { capacity: 120, tokensPerSecond: 20 },
+  /** Apart from enrollment: otherwise hosts that enroll shut out the people behind the same address. */
+  "sign-in": { capacity: 10, tokensPerSecond: 0.1 },
 } as const satisfies Record<string, Budget>;
 
 /** The budget of a route; `none` is for answers that cost less than a refusal. */

@@ -15,8 +15,11 @@ const network = (name: string, cidr: string[], capacity: number, refill: number)
   capacity,
   refill,
 });
-const allowed = (limits: RateLimits, ips: readonly string[], budget: "strict" | "relaxed" = "strict") =>
-  ips.filter((ip) => limits.allow(budget, ip)).length;
+const allowed = (
+  limits: RateLimits,
+  ips: readonly string[],
+  budget: "strict" | "relaxed" | "sign-in" = "strict",
+) => ips.filter((ip) => limits.allow(budget, ip)).length;
 const many = (count: number, ip: (at: number) => string) => Array.from({ length: count }, (_, at) => ip(at));
 
 test("all addresses of an IPv6 /64 are one source, and those of the next are another", () => {
@@ -93,6 +96,17 @@ test("a named network shares its own budget for enrollment, and nobody else's", 
       "relaxed",
     ),
   ).toBe(120);
+});
+
+test.each([
+  ["without a network", []],
+  ["in a named network", [network("berlin", ["192.0.2.0/24"], 10, 10_000)]],
+])("hosts that enroll leave the people behind the same address their sign-in (%s)", (_, networks) => {
+  const limits = createRateLimits(networks, manualClock());
+  const ips = many(50, () => "192.0.2.1");
+  expect(allowed(limits, ips)).toBe(10);
+  expect(allowed(limits, ips, "sign-in")).toBe(10);
+  expect(allowed(limits, ips, "relaxed")).toBe(50);
 });
 
 test("of several networks the smallest range decides", () => {

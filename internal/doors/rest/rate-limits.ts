@@ -1,8 +1,8 @@
 import type { Clock } from "../../base/clock.ts";
 import { type IpNetwork, isInNetwork, parseIp, sourceOf } from "../../base/names/ip-network.ts";
-import { type Budget, type BudgetName, budgets, createLimiter, type Limiter } from "./limit.ts";
+import { type Budget, type BudgetName, budgets, createLimiter } from "./limit.ts";
 
-/** A named network whose addresses share one budget for enrollment, such as a site behind one address. */
+/** A named network whose addresses share one budget for enrollment and one for sign-in, such as a site behind one address. */
 export interface LimitedNetwork {
   readonly name: string;
   readonly cidr: readonly IpNetwork[];
@@ -22,21 +22,24 @@ export function createRateLimits(networks: readonly LimitedNetwork[], clock: Clo
   const limiters = {
     strict: createLimiter(budgets.strict, clock),
     relaxed: createLimiter(budgets.relaxed, clock),
+    "sign-in": createLimiter(budgets["sign-in"], clock),
   };
   const named = networks
     .flatMap((network) => {
-      const limiter = createLimiter(budgetOf(network), clock);
-      return network.cidr.map((range) => ({ range, name: network.name, limiter }));
+      const budget = budgetOf(network);
+      const own = { strict: createLimiter(budget, clock), "sign-in": createLimiter(budget, clock) };
+      return network.cidr.map((range) => ({ range, name: network.name, own }));
     })
     .sort((a, b) => b.range.bits - a.range.bits);
-  const networkOf = (address: Uint8Array): { name: string; limiter: Limiter } | undefined =>
-    named.find(({ range }) => isInNetwork(address, range));
+  const networkOf = (address: Uint8Array) => named.find(({ range }) => isInNetwork(address, range));
   return {
     allow(budget, ip) {
       if (budget === "none") return true;
       const address = parseIp(ip);
-      const network = budget === "strict" && address !== undefined ? networkOf(address) : undefined;
-      if (network !== undefined) return network.limiter.allow(network.name);
+      if (budget !== "relaxed" && address !== undefined) {
+        const network = networkOf(address);
+        if (network !== undefined) return network.own[budget].allow(network.name);
+      }
       return limiters[budget].allow(sourceOf(ip, address));
     },
   };

@@ -9,7 +9,7 @@ const byToken = "The request is signed in by a token";
 export const sessionDoors = {
   openSession: {
     rest: {
-      ...{ method: "POST", path: "/api/v1/sessions", tag, auth: "none", budget: "strict", ownPages: true },
+      ...{ method: "POST", path: "/api/v1/sessions", tag, auth: "none", budget: "sign-in", ownPages: true },
       ...{ body: "required", maxBodyBytes: 16 * 1024, readsAll: true },
       show: ["name", "roles", "csrf", "signed_in_at", "expires_at", "may"],
       answers: {
@@ -51,7 +51,7 @@ export const sessionDoors = {
   },
   beginSignInAtProvider: {
     rest: {
-      ...{ method: "POST", path: "/api/v1/sessions/oidc", tag, auth: "none", budget: "strict" },
+      ...{ method: "POST", path: "/api/v1/sessions/oidc", tag, auth: "none", budget: "sign-in" },
       ...{ body: "required", ownPages: true },
       answers: {
         200: "Where the browser goes",

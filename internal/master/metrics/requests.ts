@@ -66,7 +66,7 @@ export function countRequests(
     ["operator"],
   );
   const nameOf = boundedNames(maxOperators);
-  for (const budget of ["strict", "relaxed"]) limited.inc({ budget }, 0);
+  for (const budget of ["strict", "relaxed", "sign-in"]) limited.inc({ budget }, 0);
   return {
     httpRequest: ({ seconds, ...labels }) => requests.observe(labels, seconds),
     rateLimited: (budget) => limited.inc({ budget }),

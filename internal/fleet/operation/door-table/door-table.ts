@@ -47,7 +47,7 @@ export interface RestLines<Field extends string = string> {
   /** A bearer token, unless this says otherwise. */
   auth?: AuthRule;
   /** The budget of the source of a request: relaxed, unless this says otherwise. */
-  budget?: "strict" | "relaxed" | "none";
+  budget?: "strict" | "relaxed" | "sign-in" | "none";
   /** A JSON body is required. Otherwise that of a POST is optional, and other methods have none. */
   body?: "required";
   /** The largest body, where it is not the usual one. */
