@@ -97,6 +97,11 @@ exports: build tools ## Show a fleet to a real Prometheus and a real Ansible (De
 	@release/install-peer-tools.sh prometheus ansible
 	@release/run-tests.sh ./test/e2e/exports.tools.ts
 
+.PHONY: api-fuzz
+api-fuzz: build tools ## Send what schemathesis (PyPI, below .tools) makes of the API description, in each role: ROLES=viewer,none, SEED=1, EXAMPLES=10.
+	@release/install-peer-tools.sh schemathesis
+	@$(BUN) test/schemathesis/main.ts --seed $(or $(SEED),1) --examples $(or $(EXAMPLES),10) $(if $(ROLES),--roles $(ROLES))
+
 .PHONY: upgrades
 upgrades: build tools ## Upgrade fleets of an earlier commit in both orders, replace its root and keys, move one to three hosts, and run clusters and sites with each server; EARLIER=COMMIT.
 	@earlier=$$(release/build-earlier.sh $(EARLIER)) && \

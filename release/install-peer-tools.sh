@@ -2,7 +2,8 @@
 # Installs programs of other products below .tools, for the tests of what they make of a fleet and for the rows next to
 # them: install-peer-tools.sh PRODUCT... Nothing is installed as a service, and nothing outside .tools.
 #
-# prometheus and ansible go to .tools/bin: the machine's own, or else Debian's package and ansible-core of PyPI.
+# prometheus, ansible and schemathesis go to .tools/bin: the machine's own, or else Debian's package, and ansible-core
+# and schemathesis of PyPI.
 #
 # salt, cfengine, puppet, step and step-ca go to .tools/peers/bin, whatever the machine has; .tools/peers/versions says
 # in which versions. Debian signs its packages, and Go compares modules with the database of their checksums.
@@ -58,15 +59,18 @@ install_prometheus() {
   usable "$bin" prometheus promtool || fail "Debian's prometheus does not run here; $advice"
 }
 
-install_ansible() {
-  if usable "$bin" ansible ansible-inventory || link_own ansible ansible-inventory; then return; fi
-  advice="install ansible-core"
-  rm -rf "$tools/ansible"
-  python3 -m venv "$tools/ansible" >/dev/null || fail "no ansible here, and no python3 with venv; $advice"
-  "$tools/ansible/bin/pip" install --quiet --disable-pip-version-check ansible-core ||
-    fail "no ansible here, and pip could not install it; $advice"
-  for name in ansible ansible-inventory; do ln -sfn "$tools/ansible/bin/$name" "$bin/$name"; done
-  usable "$bin" ansible ansible-inventory || fail "ansible does not run here; $advice"
+# Installs the programs $3... of the package $2 of PyPI to .tools/$1, unless the machine has them.
+install_python() {
+  name=$1 package=$2
+  shift 2
+  if usable "$bin" "$@" || link_own "$@"; then return; fi
+  advice="install $package"
+  rm -rf "${tools:?}/$name"
+  python3 -m venv "$tools/$name" >/dev/null || fail "no $name here, and no python3 with venv; $advice"
+  "$tools/$name/bin/pip" install --quiet --disable-pip-version-check "$package" ||
+    fail "no $name here, and pip could not install it; $advice"
+  for program; do ln -sfn "$tools/$name/bin/$program" "$bin/$program"; done
+  usable "$bin" "$@" || fail "$name does not run here; $advice"
 }
 
 # Whether .tools/peers has product $1 in the version that $2 says.
@@ -164,7 +168,8 @@ code=0
 for product; do
   case $product in
   prometheus) install_prometheus ;;
-  ansible) install_ansible ;;
+  ansible) install_python ansible ansible-core ansible ansible-inventory ;;
+  schemathesis) install_python schemathesis schemathesis schemathesis ;;
   salt) install_salt || absent="$product $salt_version" ;;
   cfengine) install_cfengine || absent=$product ;;
   puppet) install_puppet || absent=$product ;;

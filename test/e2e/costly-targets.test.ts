@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { decode, encode } from "../../internal/base/msgpack.ts";
-import { sha256 } from "../../internal/base/sha256.ts";
 import type { Bus } from "../../internal/bus/connection/connect.ts";
 import { openBucket } from "../../internal/bus/storage/bucket.ts";
 import { enrollmentDoors } from "../../internal/fleet/enrollment/doors.ts";
 import { insertEnrollment } from "../../internal/fleet/enrollment/store/store.ts";
 import { targetDoors } from "../../internal/fleet/targeting/doors.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
+import { costlyFacts, costlyTarget } from "../harness/costly-target.ts";
 import { type MasterDaemon, startMasterBinary } from "../harness/fleet.ts";
 import { vouchersOf } from "../harness/vouchers.ts";
 
@@ -27,13 +27,12 @@ beforeAll(async () => {
   operator = await connectTo(bus, "admin");
   const enrollments = { ...(await openBucket(stored, "enrollments")), vouchers: vouchersOf(bus) };
   const facts = await openBucket(stored, "facts");
-  const long = Array.from({ length: 55 }, (_, at) => lettersOf(at).slice(0, 1_000));
   for (const [at, peelId] of ["web-1", "web-2"].entries()) {
     const id = `enr-${`${at}`.padStart(27, "0")}`;
     const keys = { publicKey: "U", curvePublicKey: "X" };
     const times = { createdAt: 1_000, updatedAt: 1_000 };
     await insertEnrollment(enrollments, { id, peelId, ...keys, ...times, state: "active" }, undefined);
-    await facts.put(peelId, encode({ os: "Debian", long }));
+    await facts.put(peelId, encode(costlyFacts));
   }
 });
 afterAll(async () => {
@@ -53,19 +52,6 @@ const refusal = (message: string) => ({
   error: { code: "bad_request", message: expect.stringContaining(message) },
 });
 
-/** A text of two letters in no order. */
-function lettersOf(at: number): string {
-  const digests = Array.from({ length: 4 }, (_, part) => sha256(encode([at, part])));
-  return digests
-    .flatMap((digest) => [...digest].map((byte) => byte.toString(2).padStart(8, "0")))
-    .join("")
-    .replaceAll("0", "a")
-    .replaceAll("1", "b");
-}
-
-/** Allowed when it is read: it costs seconds over texts after which every state of the engine is another one. */
-const costly = Array.from({ length: 9 }, (_, at) => `P@long:.*a.{90}${at}`).join(" or ");
-
 test("a target is refused before it is compiled, or when its expressions are too large", async () => {
   expect(await resolve("E@web or G@os:debian")).toMatchObject({ ok: true, total: 2 });
   expect(await resolve(Array(255).fill("E@\\pL{999}").join(" or "))).toEqual(
@@ -83,7 +69,7 @@ test("six costly targets at once are refused, and whoever asks meanwhile is answ
     answered.push(name);
     return value;
   };
-  const refused = Array.from({ length: 6 }, () => noted("costly", resolve(costly)));
+  const refused = Array.from({ length: 6 }, () => noted("costly", resolve(costlyTarget)));
   // Requests of one connection arrive in their order.
   const others = [
     noted("administrator", send(enrollmentDoors.listEnrollments.bus.subject, {})),

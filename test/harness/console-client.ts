@@ -11,7 +11,12 @@ interface Door {
 export class ConsoleClient {
   cookie = "";
   csrf = "";
-  readonly from = freshAddress();
+  readonly from: string;
+
+  /** @param from a session counts from this address alone */
+  constructor(from = freshAddress()) {
+    this.from = from;
+  }
 
   /** @param headers replace those that a browser would send; an empty one is not sent */
   async request(

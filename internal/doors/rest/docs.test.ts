@@ -51,8 +51,8 @@ test("routes of one path are one path, and what their rules bring is said of eac
   const own = ["/api/v1/docs", "/api/v1/docs/", "/api/v1/docs/{file}"];
   const both = ["/api/v1/openapi.json", "/api/v1/openapi.yaml"];
   expect(Object.keys(paths)).toEqual(["/t/{id}", ...own, ...both]);
-  expect(Object.keys(paths["/t/{id}"]?.get?.responses ?? {})).toEqual(["200", "429", "500"]);
-  const made = ["200", "400", "401", "403", "413", "415", "429", "500", "503"];
+  expect(Object.keys(paths["/t/{id}"]?.get?.responses ?? {})).toEqual(["200", "429", "431", "500"]);
+  const made = ["200", "400", "401", "403", "413", "415", "429", "431", "500", "503"];
   expect(Object.keys(paths["/t/{id}"]?.post?.responses ?? {})).toEqual(made);
   expect(Object.keys(components.schemas)).toEqual(["Error", "Thing"]);
   expect(routes.map(({ path }) => path).sort()).toEqual(

@@ -137,6 +137,7 @@ function responsesOf({
     description: "Too many requests from this address",
     headers: { "Retry-After": "Seconds to wait" },
   };
+  ruled[431] = { description: "The path, query and headers are too large together" };
   ruled[500] = { description: "The master failed; its log has the reason" };
   if (operation === undefined) return { ...ruled, ...doc.responses };
   const alsoFor = (status: number, reason: string) => {

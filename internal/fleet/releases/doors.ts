@@ -8,7 +8,10 @@ export const releaseDoors = {
   listReleases: {
     rest: {
       ...{ method: "GET", path: "/api/v1/states/releases", tag: "States", readsAll: true },
-      answers: { 200: "The releases of each environment, and what is published" },
+      answers: {
+        200: "The releases of each environment, and what is published",
+        404: "The environment has no such commit",
+      },
     },
     bus: { subject: "svc.admin.states.releases" },
   },
