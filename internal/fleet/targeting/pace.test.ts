@@ -63,6 +63,40 @@ test("six costly targets continue behind a small one that comes later, and end o
   expect(done).toEqual(["small", "a", "b", "c", "d", "e", "f"]);
 });
 
+test("what has begun rests after each slice, longer when it has cost much, and what is new does not wait", async () => {
+  const rests: { ms: number; end: () => void }[] = [];
+  let cpu = 0;
+  const pace = createPace({
+    cpu: () => cpu,
+    turn: async () => {},
+    rest: (ms) => new Promise((end) => rests.push({ ms, end })),
+  });
+  const start = (slices: number) =>
+    pace.run(function* () {
+      for (let at = 0; at < slices; at++) {
+        cpu += 11;
+        yield;
+      }
+      return cpu;
+    });
+  const settle = async () => {
+    for (let at = 0; at < 50; at++) await Promise.resolve();
+  };
+  const costly = start(7);
+  await settle();
+  expect(rests.map(({ ms }) => ms)).toEqual([10]);
+  expect(cpu).toBe(11);
+  void start(1);
+  await settle();
+  expect(cpu).toBe(22);
+  for (let at = 0; at < 20; at++) {
+    rests[at]?.end();
+    await settle();
+  }
+  expect(await costly).toBe(8 * 11);
+  expect(rests.map(({ ms }) => ms).filter((ms) => ms > 10)).toEqual([30, 30, 30, 30]);
+});
+
 test("a target that costs more than half a second is refused, and what it left is free again", async () => {
   const { start, done, next } = setup();
   void start("endless", 1_000, 20);

@@ -3,8 +3,13 @@ import { type PeelMatcher, shownMatcher } from "../../tree/targets/mod.ts";
 
 /** How long one target computes before everything else has a turn. */
 const sliceMs = 10;
-/** A target that took longer continues behind those that took less. */
+/** A target that took longer has cost much. */
 const lightMs = 50;
+/**
+ * After a slice of a target that is not new, all such targets rest: for one slice, and for three when it has cost much. A
+ * request of an operator needs some twenty turns; without rests each of them would wait for a slice.
+ */
+const restMs = { light: sliceMs, heavy: 3 * sliceMs };
 const maxMs = 500;
 /** How much work is done before the clock is read: reading it takes as long as a small test. */
 const uncheckedUnits = 20_000;
@@ -37,21 +42,24 @@ export interface Pace {
 /**
  * @param cpu processor time of this thread, milliseconds
  * @param turn resolves after everything that waits has had its turn
+ * @param rest resolves after this time, milliseconds
  */
 export function createPace({
   cpu = threadCpu,
   turn = nextTurn,
+  rest = async () => {},
 }: {
   cpu?: () => number;
   turn?: () => Promise<void>;
+  rest?: (ms: number) => Promise<void>;
 } = {}): Pace {
-  const slices = createSlices(turn);
+  const slices = createSlices(turn, rest);
   return {
     async run(steps) {
       const meter = createMeter(cpu);
       const computing = steps(meter);
       for (;;) {
-        await slices.begin(meter.spent() <= lightMs);
+        await slices.begin(meter.spent() === 0);
         try {
           meter.resume();
           for (;;) {
@@ -61,7 +69,7 @@ export function createPace({
           }
         } finally {
           meter.pause();
-          slices.end();
+          slices.end(restAfter(meter.spent()));
         }
       }
     },
@@ -105,24 +113,41 @@ function costsTooMuch(term: PeelMatcher | undefined): SvcError {
   );
 }
 
-/** One slice at a time, and a turn for everything else after each; targets that have spent little come first. */
-function createSlices(turn: () => Promise<void>) {
+/** How long targets rest after a slice of one that has spent this, milliseconds. */
+function restAfter(spent: number): number {
+  if (spent <= sliceMs) return 0;
+  return spent <= lightMs ? restMs.light : restMs.heavy;
+}
+
+/** One slice at a time, and a turn for everything else after each; new targets come first and do not wait for a rest. */
+function createSlices(turn: () => Promise<void>, rest: (ms: number) => Promise<void>) {
   let isTaken = false;
-  const light: (() => void)[] = [];
-  const heavy: (() => void)[] = [];
+  let resting = 0;
+  const fresh: (() => void)[] = [];
+  const begun: (() => void)[] = [];
+  const beginNext = () => {
+    if (isTaken) return;
+    const next = fresh.shift() ?? (resting > 0 ? undefined : begun.shift());
+    isTaken = next !== undefined;
+    next?.();
+  };
   return {
-    async begin(isLight: boolean): Promise<void> {
-      if (!isTaken) {
-        isTaken = true;
-        return;
-      }
-      await new Promise<void>((resolve) => (isLight ? light : heavy).push(resolve));
+    begin(isFresh: boolean): Promise<void> {
+      const turned = new Promise<void>((resolve) => (isFresh ? fresh : begun).push(resolve));
+      beginNext();
+      return turned;
     },
-    end(): void {
+    end(restMs: number): void {
+      if (restMs > 0) {
+        resting++;
+        void rest(restMs).then(() => {
+          resting--;
+          beginNext();
+        });
+      }
       void turn().then(() => {
-        const next = light.shift() ?? heavy.shift();
-        if (next === undefined) isTaken = false;
-        else next();
+        isTaken = false;
+        beginNext();
       });
     },
   };

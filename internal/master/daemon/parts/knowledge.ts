@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { abortable } from "../../../base/abortable.ts";
+import { sleep } from "../../../base/clock.ts";
 import { openBucket } from "../../../bus/storage/mod.ts";
 import { createPace, createResolver, followNodeGroups } from "../../../fleet/targeting/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
@@ -75,7 +76,7 @@ export const knowledge = {
       await abortable(settings.ready, signal);
       const resolver = createResolver({
         ...{ directory, index, facts: storage.facts, heartbeats: storage.peelHeartbeats, log },
-        pace: createPace(),
+        pace: createPace({ rest: (ms) => sleep(clock, ms) }),
         groups: followNodeGroups(join(path, "nodegroups.yaml"), log),
         settings: settings.view.load,
       });
