@@ -9,6 +9,7 @@ const known: Known = {
     ["osrelease", ["12"]],
   ]),
   labels: new Map([["env", ["prod", "lab"]]]),
+  mayUseSettings: true,
 };
 const offered = (text: string) => complete(text, text.length, known).options.map((one) => one.text);
 
@@ -26,6 +27,15 @@ test.each([
   ["E@web", []],
 ])("%j is completed", (text, options) => {
   expect(offered(text)).toEqual(options);
+});
+
+test("settings are offered only with the right to use them in a target", () => {
+  const without = { ...known, mayUseSettings: false };
+  for (const text of ["", "I", "web-* and "]) {
+    const { options } = complete(text, text.length, without);
+    expect(options.map((one) => one.text)).toEqual(offered(text).filter((one) => one !== "I@"));
+  }
+  expect(offered("I")).toEqual(["I@"]);
 });
 
 test("only the word at the cursor is replaced", () => {

@@ -6,6 +6,8 @@ export interface Known {
   facts: ReadonlyMap<string, readonly string[]>;
   /** Values of each label. */
   labels: ReadonlyMap<string, readonly string[]>;
+  /** Whether this person may choose peels by their settings; masters refuse such a target of others. */
+  mayUseSettings: boolean;
 }
 
 /** How the word at the cursor can continue. */
@@ -68,7 +70,9 @@ function optionsFor(word: string, before: string, known: Known): Option[] {
       const ids = word === "" ? [] : startingWith(known.ids, word);
       return [
         ...(word === "" ? [{ text: "*", about: "every peel", whole: true }] : []),
-        ...matchers.filter(({ text }) => text.startsWith(word) && text !== word),
+        ...matchers.filter(
+          ({ text }) => text.startsWith(word) && text !== word && (text !== "I@" || known.mayUseSettings),
+        ),
         ...("not".startsWith(word) && word !== "not" && word !== ""
           ? [{ text: "not", about: "all but", whole: true }]
           : []),

@@ -29,6 +29,7 @@ export async function readKnown(app: App): Promise<Known> {
   return {
     ids: (await peels).map(({ id }) => id),
     facts: new Map((await facts).filter(([, values]) => values.length > 0)),
+    mayUseSettings: app.session.may("settings", "render"),
     labels: new Map([...labels].map(([name, values]) => [name, [...values].sort()])),
   };
 }

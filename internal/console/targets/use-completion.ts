@@ -5,7 +5,7 @@ import type { App } from "../api/mod.ts";
 import { type Completion, complete, type Known } from "./complete.ts";
 import { readKnown } from "./known.ts";
 
-const nothing = (): Known => ({ ids: [], facts: new Map(), labels: new Map() });
+const nothing = (): Known => ({ ids: [], facts: new Map(), labels: new Map(), mayUseSettings: false });
 
 /**
  * Completes the word at the cursor of a field.
