@@ -26,7 +26,7 @@ export async function executeMasked(
     facts: { ...facts, set: (name, value) => facts.set(name, value, { asSent: true }) },
   });
   shown?.end();
-  return maskReturn(mask(), call.function, warnOfReadable(maskNow(), result));
+  return maskReturn(mask(), call, warnOfReadable(maskNow(), result));
 }
 
 function maskedOutput(mask: Mask, output: (chunk: Uint8Array) => void) {

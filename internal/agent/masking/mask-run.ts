@@ -8,18 +8,34 @@ import { withoutUrlSecrets } from "./message.ts";
 
 type Map = { readonly [name: string]: Plain };
 
+interface Called {
+  readonly function: string;
+  readonly args: Map;
+}
+
 /** A message to people. */
 const message = (mask: Mask, text: string) => withoutUrlSecrets(mask.text(text));
 
 /** The return of a function without secret values. */
-export function maskReturn(mask: Mask, called: string, result: JobReturn): JobReturn {
+export function maskReturn(mask: Mask, { function: called, args }: Called, result: JobReturn): JobReturn {
   const { return: value, error, ...rest } = result;
-  const shown = (one: Plain) => (called.startsWith("state.") ? maskStates(mask, one) : mask.plain(one));
+  const shown = (one: Plain) => {
+    if (called === "file.read") return maskPart(mask, args, one);
+    return called.startsWith("state.") ? maskStates(mask, one) : mask.plain(one);
+  };
   return {
     ...rest,
     ...(value === undefined ? {} : { return: shown(value) }),
     ...(error === undefined ? {} : { error: message(mask, error) }),
   };
+}
+
+/** A file is read in parts, each of which may begin or end inside of a secret. */
+function maskPart(mask: Mask, { offset = 0 }: Called["args"], value: Plain): Plain {
+  if (!isMap(value) || typeof value.content !== "string") return mask.plain(value);
+  const { content, ...rest } = value as Map & { content: string };
+  const goesOn = { before: offset !== 0, behind: rest.next_offset !== undefined };
+  return { ...(mask.plain(rest) as Map), content: mask.part(content, goesOn) };
 }
 
 /** A run without secret values, as it is reported. */

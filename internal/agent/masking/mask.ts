@@ -1,8 +1,10 @@
 import { isUtf8 } from "node:buffer";
 import type { Plain } from "../../base/msgpack.ts";
 import { isMap } from "../../base/plain-map.ts";
+import { pieceBefore, pieceBehind, piecesAtCuts } from "./cut.ts";
 import { encodingsOf } from "./encodings.ts";
 import { createSearch, type Span } from "./search.ts";
+import { acrossLines, contextLength } from "./wrapped.ts";
 
 /** What takes the place of a secret value, as where settings are shown. */
 export const masked = "********";
@@ -18,6 +20,8 @@ export interface Masked {
 /** Takes secret values out of what leaves this host. */
 export interface Mask {
   text(text: string): string;
+  /** A part of a longer text: where that continues, it may hold half of a secret. */
+  part(text: string, goesOn: GoesOn): string;
   /** Texts, numbers, bytes, and the names in maps, at every depth. */
   plain(value: Plain): Plain;
   /** Whether anything of a value is masked. */
@@ -26,6 +30,11 @@ export interface Mask {
   except(sent: Plain): Mask;
   /** Masks a text that comes in parts. */
   stream(): MaskedStream;
+}
+
+export interface GoesOn {
+  readonly before: boolean;
+  readonly behind: boolean;
 }
 
 export interface MaskedStream {
@@ -37,6 +46,7 @@ export interface MaskedStream {
 
 export const noMask: Mask = {
   text: (text) => text,
+  part: (text) => text,
   plain: (value) => value,
   isIn: () => false,
   except: () => noMask,
@@ -45,7 +55,7 @@ export const noMask: Mask = {
 
 export function createMask({ strong, weak }: Masked): Mask {
   if (strong.length === 0 && weak.length === 0) return noMask;
-  const search = createSearch([...new Set(strong.flatMap(encodingsOf))]);
+  const search = acrossLines(createSearch([...new Set(strong.flatMap(encodingsOf))]));
   const weakTexts = new Set(weak);
   const maskFor = (sent: readonly string[]): Mask => {
     /** The forms of secrets in what was sent. */
@@ -53,9 +63,22 @@ export function createMask({ strong, weak }: Masked): Mask {
       sent.flatMap((text) => search.find(text).map(({ from, to }) => text.slice(from, to))),
     );
     const isSent = (text: string) => sent.some((each) => each.includes(text));
-    const spansIn = (text: string) =>
-      search.find(text).filter(({ from, to }) => known.size === 0 || !known.has(text.slice(from, to)));
-    const parts = (text: string) => replaceSpans(text, spansIn(text));
+    const spansIn = (text: string) => {
+      const spans = search.find(text);
+      return known.size === 0 ? spans : spans.filter(({ from, to }) => !known.has(text.slice(from, to)));
+    };
+    const withPieces = (text: string, pieces: readonly Span[]) => {
+      const unknown = pieces.filter(({ from, to }) => !isSent(text.slice(from, to)));
+      const spans = spansIn(text);
+      return replaceSpans(text, unknown.length === 0 ? spans : inOrder([...spans, ...unknown]));
+    };
+    const parts = (text: string) => withPieces(text, piecesAtCuts(text, search));
+    const part = (text: string, { before, behind }: GoesOn) =>
+      withPieces(text, [
+        ...piecesAtCuts(text, search),
+        ...(before ? pieceBehind(text, 0, search) : []),
+        ...(behind ? pieceBefore(text, text.length, search) : []),
+      ]);
     const text = (one: string): string => {
       const whole = weakTexts.size === 0 ? "" : one.trim();
       return weakTexts.has(whole) && !isSent(whole) ? masked : parts(one);
@@ -77,53 +100,63 @@ export function createMask({ strong, weak }: Masked): Mask {
     };
     return {
       text,
+      part,
       plain,
       isIn: (value) => !Bun.deepEquals(plain(value), value),
       except: (more) => {
         const texts = textsIn(more);
         return texts.length === 0 ? maskFor(sent) : maskFor([...sent, ...texts]);
       },
-      stream() {
-        let held = "";
-        return {
-          add(part) {
-            const all = held + part;
-            const spans = spansIn(all);
-            const open = search.openFrom(all);
-            // What overlaps an open occurrence waits with it.
-            const end = spans.reduce((min, { from, to }) => (to > open ? Math.min(min, from) : min), open);
-            held = all.slice(end);
-            return replaceSpans(
-              all.slice(0, end),
-              spans.filter(({ to }) => to <= end),
-            );
-          },
-          end() {
-            const rest = parts(held);
-            held = "";
-            return rest;
-          },
-        };
-      },
+      stream: () => streamOf({ spansIn, openFrom: search.openFrom }),
     };
   };
   return maskFor([]);
 }
 
+/** Masks a text in parts: what could be the beginning of an occurrence waits for the rest of it. */
+function streamOf(search: { spansIn(text: string): Span[]; openFrom(text: string): number }): MaskedStream {
+  /** What was shown last, unmasked, and behind it what waits. */
+  let last = "";
+  let shownTo = 0;
+  const show = (all: string, isEnd: boolean) => {
+    const spans = search.spansIn(all).flatMap(({ from, to }) => (to <= shownTo ? [] : [{ from, to }]));
+    const open = isEnd ? all.length : search.openFrom(all);
+    // What overlaps an open occurrence waits with it.
+    const end = spans.reduce((min, { from, to }) => (to > open ? Math.min(min, from) : min), open);
+    const shown = replaceSpans(
+      all.slice(shownTo, end),
+      spans.flatMap(({ from, to }) =>
+        to <= end ? [{ from: Math.max(0, from - shownTo), to: to - shownTo }] : [],
+      ),
+    );
+    const kept = Math.max(0, end - contextLength);
+    last = all.slice(kept);
+    shownTo = end - kept;
+    return shown;
+  };
+  return {
+    add: (part) => show(last + part, false),
+    end: () => show(last, true),
+  };
+}
+
+const inOrder = (spans: Span[]) => spans.sort((one, other) => one.from - other.from);
+
 /** @param spans in the order of the text */
 function replaceSpans(text: string, spans: readonly Span[]): string {
   if (spans.length === 0) return text;
-  let shown = "";
+  const shown: string[] = [];
   let at = 0;
   let end = -1;
   for (const { from, to } of spans) {
     if (from >= end) {
-      shown += text.slice(Math.max(at, 0), from) + masked;
+      shown.push(text.slice(at, from), masked);
       end = to;
-    } else end = Math.max(end, to);
+    } else if (to > end) end = to;
     at = end;
   }
-  return shown + text.slice(at);
+  shown.push(text.slice(at));
+  return shown.join("");
 }
 
 /** A map of masked names and values; names that become the same get a number. */

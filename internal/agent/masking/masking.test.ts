@@ -94,7 +94,8 @@ test("the return of a function on states keeps ids, functions and places; anothe
     warnings: [secret],
   };
   const result = { success: true, retcode: 0, started_at: "", duration_ms: 1 };
-  const shown = (called: string, one: Plain) => maskReturn(mask, called, { ...result, return: one }).return;
+  const shown = (called: string, one: Plain) =>
+    maskReturn(mask, { function: called, args: {} }, { ...result, return: one }).return;
   expect(shown("state.apply", value)).toEqual({
     states: [{ ...state, name: masked, comment: `a http://d/ ${masked}` }],
     ...{ environment: "base", warnings: [masked] },
@@ -105,9 +106,10 @@ test("the return of a function on states keeps ids, functions and places; anothe
   expect(shown("cmd.run", { environment: "base", states: [{ id: secret }] })).toEqual({
     ...{ environment: masked, states: [{ id: masked }] },
   });
-  expect(maskReturn(mask, "cmd.run", { ...result, error: `at ftp://u@h/x?y: ${secret}` }).error).toBe(
-    `at ftp://h/x: ${masked}`,
-  );
+  expect(
+    maskReturn(mask, { function: "cmd.run", args: {} }, { ...result, error: `at ftp://u@h/x?y: ${secret}` })
+      .error,
+  ).toBe(`at ftp://h/x: ${masked}`);
 });
 
 test.each([

@@ -70,7 +70,8 @@ export function listProcesses(): Process[] {
 export function commandOf({ pid, name }: Process): string {
   const words = readIfPresent(`/proc/${pid}/cmdline`)?.split("\0") ?? [];
   const line = words.join(" ").trim();
-  return line === "" ? `[${name}]` : line.slice(0, maxCommandLength);
+  if (line === "") return `[${name}]`;
+  return line.length <= maxCommandLength ? line : `${line.slice(0, maxCommandLength)}…`;
 }
 
 /** The process may have ended, or may be hidden from this user. */

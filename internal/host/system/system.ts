@@ -206,7 +206,9 @@ const shownCharacters = 600;
 
 function lastLines(text: string): string {
   const lines = text.split("\n").flatMap((line) => line.trim() || []);
-  return lines.slice(-shownLines).join("; ").slice(-shownCharacters);
+  const shown = lines.slice(-shownLines).join("; ");
+  // The mark shows the masking of secrets that half of one may stand here.
+  return shown.length <= shownCharacters ? shown : `…${shown.slice(-shownCharacters)}`;
 }
 
 function linkTarget(path: string): string | undefined {

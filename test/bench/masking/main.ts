@@ -22,7 +22,15 @@ const repeated = (text: string) =>
   Buffer.from(text.repeat(Math.ceil((kib * 1024) / text.length)).slice(0, kib * 1024)).toString();
 const log = repeated(words.join(" "));
 const coded = randomBytes(kib * 768).toString("base64");
+const wrapped = coded.replace(/.{76}/g, "$&\n");
 const found = repeated(`${words.join(" ")} ${strong[0]} `);
+// Secrets that begin alike, in a text full of their beginning and of the characters by which they are found.
+const alike = Array.from(
+  { length: secrets },
+  (_, at) => `production-password-${randomBytes(9).toString("hex")}-${at}`,
+);
+const beginnings = repeated("production-password-");
+const halves = repeated(alike.map((secret) => secret.slice(0, -4)).join(""));
 
 /** Milliseconds of each round. */
 function measured(run: () => unknown): number[] {
@@ -43,6 +51,7 @@ const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.len
 
 const [made] = measured(() => createMask({ strong, weak: [] }));
 const mask = createMask({ strong, weak: [] });
+const maskAlike = createMask({ strong: alike, weak: [] });
 const floor = measured(() => readAll(log));
 const row = (name: string, lines: number[]) => [
   name,
@@ -63,8 +72,20 @@ const shown = table(
       measured(() => mask.text(coded)),
     ),
     row(
+      "the same in lines of 76",
+      measured(() => mask.text(wrapped)),
+    ),
+    row(
       "a secret in every line",
       measured(() => mask.text(found)),
+    ),
+    row(
+      "only what all secrets begin with",
+      measured(() => maskAlike.text(beginnings)),
+    ),
+    row(
+      "only secrets without their ends",
+      measured(() => maskAlike.text(halves)),
     ),
   ],
 );
