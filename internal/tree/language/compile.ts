@@ -28,7 +28,7 @@ export interface CompileOptions {
   templates: Templates;
   facts: Readonly<Record<string, Plain>>;
   settings: Readonly<Record<string, Plain>>;
-  /** What targets of the top file may use of them; all of it unless given. */
+  /** What targets of the top file and of `match` in templates see of them; all of it unless given. */
   shownSettings?: Readonly<Record<string, Plain>>;
   /** What the fleet says of the peel; none unless given. */
   labels?: Readonly<Record<string, string>>;
@@ -151,7 +151,7 @@ function prepare(options: CompileOptions): LoadDeps {
   const problems = new Problems(settings);
   const scope: Scope = {
     ...{ facts, settings, labels, compat },
-    ...defined({ host: options.host, opts: options.opts }),
+    ...defined({ host: options.host, opts: options.opts, shownSettings: options.shownSettings }),
     onUndefined: (name, place) =>
       problems.warn(`${name} is not defined, and written as an empty text`, place),
   };

@@ -78,6 +78,18 @@ test("a target of the top file does not find the value of a secret, only its nam
   expect((await run(files)).states.map(({ id }) => id)).toEqual(["two"]);
 });
 
+test("a target in a template does not find the value of a secret either", async () => {
+  const found = ["db_password:h*", "port:80"]
+    .flatMap((target) => [
+      `{{ salt['match.pillar']('${target}') }}`,
+      `{{ salt['match.compound']('web-* and I@${target}') }}`,
+    ])
+    .join(" ");
+  const text = `"${found} {{ pillar.db_password == 'hunter2' }}":\n  test.nop: []\n`;
+  const { states } = await run({ "a.sls": text }, { mods: ["a"] });
+  expect(states.map(({ id }) => id)).toEqual(["False False True True True"]);
+});
+
 test("progress is reported before each state", async () => {
   const received: CallProgress[] = [];
   const files = { "a.sls": "x:\n  test.fail_without_changes: []\ny:\n  test.nop: []\n" };

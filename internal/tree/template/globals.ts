@@ -48,6 +48,7 @@ export function globalsOf(
   };
   const facts = () => once("facts", () => new LazyMap([scope.facts, likeSalt]));
   const settings = () => once("settings", () => new LazyMap([scope.settings]));
+  const shownSettings = () => once("shown", () => new LazyMap([scope.shownSettings ?? scope.settings]));
   const opts = () => once("opts", () => mapOf(optsOf(scope, variables)));
   const table = (name: Table): Value => (name === "facts" || name === "grains" ? facts() : settings());
   const functions = (budget: Budget): Value =>
@@ -61,6 +62,7 @@ export function globalsOf(
         ...{ ...surroundings, budget, isFixed: hold !== undefined },
         facts: () => known("facts", facts),
         settings: () => known("settings", settings),
+        shownSettings: () => known("settings", shownSettings),
         opts: () => known("opts", opts),
         get labels() {
           return known("labels", () => labels);

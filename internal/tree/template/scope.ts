@@ -17,6 +17,8 @@ export interface Scope {
   /** Facts of the peel. */
   facts: Values;
   settings: Values;
+  /** What targets of `match` see of the settings; all of it unless given. */
+  shownSettings?: Values;
   /** What the fleet says of the peel; none unless given. */
   labels?: Readonly<Record<string, string>>;
   /** What `opts` has in addition. */

@@ -5,6 +5,8 @@ import { type Args, Fault, type Value, type ValueMap } from "../../jinja/values/
 export interface SaltTools {
   readonly facts: () => ValueMap;
   readonly settings: () => ValueMap;
+  /** What targets see of them: with the values of secrets, each answer would tell a part of one. */
+  readonly shownSettings: () => ValueMap;
   readonly opts: () => ValueMap;
   readonly labels: Readonly<Record<string, string>>;
   readonly budget: Budget;

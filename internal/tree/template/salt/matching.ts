@@ -43,7 +43,7 @@ export function matchesTarget(target: string, kind: string, id: Value, tools: Sa
       return packer.pack(toPlain(tools.facts())).facts;
     },
     get settings() {
-      return packer.pack(toPlain(tools.settings())).facts;
+      return packer.pack(toPlain(tools.shownSettings())).facts;
     },
   });
 }
