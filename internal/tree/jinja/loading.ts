@@ -27,10 +27,12 @@ export function loadTemplate(frame: Frame, name: Value, verb: "extend" | "includ
   throw new Fault(`template not found: tried to ${verb} non-existing template ${shown}`, { missing: tried });
 }
 
-/** `./x` and `../x` begin at the folder of the template that names them. */
-function resolved({ rendering }: Frame, name: string): string {
+const resolved = ({ rendering }: Frame, name: string) => nameFrom(rendering?.template.name ?? "", name);
+
+/** The template that a name means: `./x` and `../x` begin at the folder of the template that names them. */
+export function nameFrom(template: string, name: string): string {
   if (!name.startsWith("./") && !name.startsWith("../")) return name;
-  const path = (rendering?.template.name ?? "").split("/").slice(0, -1);
+  const path = template.split("/").slice(0, -1);
   for (const part of name.split("/")) {
     if (part === "..") path.pop();
     else if (part !== "." && part !== "") path.push(part);

@@ -1,5 +1,5 @@
 import { type Tag, tagsOf } from "../template/mod.ts";
-import { filtersOf, partsOf, splitAtTop } from "./expression.ts";
+import { closing, filtersOf, partsOf, splitAtTop } from "./expression.ts";
 import { Naming, namesIn } from "./naming.ts";
 import { connected, isReference, referenced } from "./template-groups.ts";
 
@@ -86,6 +86,11 @@ function describe(tags: readonly Tag[], names: Naming): Dependence {
           reason: "this expression uses text that contains facts: use the fact itself",
         });
       }
+    } else if (word === "call") {
+      const called = rest[0] === "(" ? rest.slice(closing(rest, 0) + 1) : rest;
+      if (names.isTainted(called) && !names.isComposed(called)) {
+        faults.push({ line, reason: "call: only a macro, by its own name, may be called with facts" });
+      }
     } else if (word === "if" || word === "elif") choose(line, rest, "a condition");
     else if (word === "for") choose(line, rest.slice(rest.indexOf("in") + 1), "a loop");
     else if (word === "filter") {
@@ -101,6 +106,7 @@ function describe(tags: readonly Tag[], names: Naming): Dependence {
       word === "for" ||
       word === "with" ||
       word === "macro" ||
+      word === "call" ||
       word === "from" ||
       /^(?:import|import_yaml|import_json|import_text|load_yaml|load_json|load_text)$/.test(word)
     ) {
@@ -134,6 +140,10 @@ function boundBy(word: string, rest: Tokens): Tokens {
   if (word === "from") return rest.slice(rest.indexOf("import") + 1);
   if (/^(?:import|load_)/.test(word)) return rest.slice(rest.lastIndexOf("as") + 1);
   if (word === "with") return splitAtTop(rest, ",").flatMap((part) => splitAtTop(part, "=")[0] ?? []);
+  if (word === "call") {
+    const params = rest[0] === "(" ? rest.slice(1, closing(rest, 0)) : [];
+    return splitAtTop(params, ",").flatMap(([param = ""]) => [param]);
+  }
   if (word === "macro")
     return splitAtTop(rest.slice(2, -1), ",").flatMap(([param = ""]) => [param, rest[0] ?? ""]);
   return splitAtTop(rest, "=")[0] ?? [];

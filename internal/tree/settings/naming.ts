@@ -14,6 +14,8 @@ interface Binding {
   other: boolean;
   /** An imported file. */
   module: boolean;
+  /** What it is called in the files that it is imported from. */
+  readonly imported: string[];
   /** It holds whatever a caller gives. */
   unknown: boolean;
 }
@@ -32,6 +34,10 @@ const fixed = new Set([
   "joiner",
 ]);
 const rendering = new Set(["super", "caller", "self"]);
+/** Further functions that every template has: a macro of the same name may not exist where it is called. */
+const functions = new Set(["odict", "raise", "show_full_context"]);
+/** What a macro was given beyond its parameters. */
+const extras = new Set(["varargs", "kwargs"]);
 const facts = new Set(["facts", "grains", "salt", "svc"]);
 const name = /^[A-Za-z_]/;
 
@@ -43,6 +49,8 @@ export class Naming {
   /** Macros by their parameters, and calls by the arguments. */
   private readonly macros = new Map<string, string[]>();
   private readonly mentioned = new Set<string>();
+  /** Names of loops that call themselves with other items. */
+  private readonly recursive = new Set<string>();
   private readonly calls: { name: string; args: Tokens[] }[] = [];
 
   bind(tags: readonly Tag[]): void {
@@ -78,7 +86,11 @@ export class Naming {
       before = this.reported.size + this.textual.size;
       for (const { name, args } of this.calls) this.passArguments(name, args);
       for (const [name, binding] of this.bindings) {
-        const isText = (binding.macro || binding.block) && !binding.other;
+        const isText =
+          (binding.macro || binding.block) &&
+          !binding.other &&
+          !binding.module &&
+          binding.imported.length === 0;
         const usesTainted = binding.unknown || binding.values.some((value) => this.isTainted(value));
         if (usesTainted) (isText ? this.textual : this.reported).add(name);
         if (!isText && binding.values.some((value) => this.isTextual(value))) {
@@ -114,8 +126,12 @@ export class Naming {
     if (base.length === 1) return this.isText(first, "block");
     const at = second === "." ? 3 : 1;
     if (base[at] !== "(" || closing(base, at) !== base.length - 1) return false;
-    if (at === 3) return first === "self" || (this.isModule(first) && this.isText(base[2] ?? "", "macro"));
-    return rendering.has(first) || first === "loop" || this.isText(first, "macro");
+    // Under a name that is bound to something else, anything can be called.
+    const isBound = this.bindings.get(first)?.other === true;
+    if (at === 3) {
+      return !isBound && (first === "self" || (this.isModule(first) && this.isText(base[2] ?? "", "macro")));
+    }
+    return !isBound && (rendering.has(first) || first === "loop" || this.isText(first, "macro"));
   }
 
   /** The names of facts, whose id is the one that the bus knows, cannot mean something else. */
@@ -123,13 +139,14 @@ export class Naming {
     return facts.has(name) && this.bindings.has(name);
   }
 
-  private isText(name: string, kind: "macro" | "block"): boolean {
+  private isText(name: string, kind: "macro" | "block", trail: readonly string[] = []): boolean {
     const binding = this.bindings.get(name);
+    if (binding === undefined || trail.includes(name) || fixed.has(name) || functions.has(name)) return false;
+    const { macro, block, other, module, imported } = binding;
+    if (other || module || (kind === "macro" ? block : macro)) return false;
+    const isOwn = kind === "macro" ? macro : block;
     return (
-      binding !== undefined &&
-      !binding.other &&
-      binding[kind] &&
-      !binding[kind === "macro" ? "block" : "macro"]
+      (isOwn || imported.length > 0) && imported.every((each) => this.isText(each, kind, [...trail, name]))
     );
   }
 
@@ -138,7 +155,13 @@ export class Naming {
   }
 
   private isNameTainted(name: string): boolean {
-    if (facts.has(name) || rendering.has(name) || this.reported.has(name) || this.textual.has(name))
+    if (
+      facts.has(name) ||
+      rendering.has(name) ||
+      extras.has(name) ||
+      this.reported.has(name) ||
+      this.textual.has(name)
+    )
       return true;
     return !fixed.has(name) && !this.bindings.has(name);
   }
@@ -161,7 +184,15 @@ export class Naming {
   private of(name: string): Binding {
     const known = this.bindings.get(name);
     if (known !== undefined) return known;
-    const made = { values: [], macro: false, block: false, other: false, module: false, unknown: false };
+    const made = {
+      values: [],
+      imported: [],
+      macro: false,
+      block: false,
+      other: false,
+      module: false,
+      unknown: false,
+    };
     this.bindings.set(name, made);
     return made;
   }
@@ -181,6 +212,8 @@ export class Naming {
 
   private bindAssignment(tokens: Tokens): void {
     const [targets = [], ...value] = splitAtTop(tokens, "=");
+    // A namespace has many names, so each one has what is set in any.
+    if (targets.includes(".")) this.of("namespace").values.push(...value);
     for (const target of namesIn(targets)) {
       const binding = this.of(target);
       binding.other = true;
@@ -194,6 +227,7 @@ export class Naming {
       const binding = this.of(target);
       binding.other = true;
       binding.values.push(rest.slice(at + 1));
+      if (rest.at(-1) === "recursive") this.recursive.add(target);
     }
   }
 
@@ -231,7 +265,7 @@ export class Naming {
 
   private bindModule(rest: Tokens): void {
     const binding = this.of(rest[rest.lastIndexOf("as") + 1] ?? "");
-    binding.other = binding.module = true;
+    binding.module = true;
   }
 
   private bindImported(rest: Tokens): void {
@@ -239,7 +273,7 @@ export class Naming {
       const [from = "", as, to] = part;
       if (as !== "as" || to === undefined || to === from) continue;
       const binding = this.of(to);
-      binding.other = true;
+      binding.imported.push(from);
       binding.values.push([from]);
     }
   }
@@ -258,16 +292,21 @@ export class Naming {
   }
 
   private passArguments(called: string, args: readonly Tokens[]): void {
-    const params = this.macros.get(called);
+    const isCaller = ([first, second]: Tokens) => first === "**" || (first === "caller" && second === "=");
+    if (args.some(isCaller)) this.of("caller").other = true;
+    const isAgain = called === "loop";
+    const params = isAgain ? [...this.recursive] : this.macros.get(called);
     if (params === undefined) return;
     for (const [at, arg] of args.entries()) {
       if (arg[0] === "*" || arg[0] === "**") for (const param of params) this.of(param).unknown = true;
       const isNamed = arg[1] === "=" && name.test(arg[0] ?? "");
-      const param = isNamed ? arg[0] : params[at];
+      const given = isAgain ? params : isNamed ? arg.slice(0, 1) : params.slice(at, at + 1);
       const value = isNamed ? arg.slice(2) : arg;
-      if (param === undefined || value.length === 0) continue;
-      if (this.isTainted(value)) this.reported.add(param);
-      if (this.isTextual(value)) this.textual.add(param);
+      if (value.length === 0) continue;
+      for (const param of given) {
+        if (this.isTainted(value)) this.reported.add(param);
+        if (this.isTextual(value)) this.textual.add(param);
+      }
     }
   }
 }

@@ -1,4 +1,5 @@
-import type { Tag } from "../template/mod.ts";
+import { nameFrom } from "../jinja/mod.ts";
+import { type Tag, treePath } from "../template/mod.ts";
 
 type Tokens = readonly string[];
 
@@ -12,10 +13,19 @@ export function connected(tags: ReadonlyMap<string, readonly Tag[]>): string[][]
   };
   for (const [path, each] of tags) {
     for (const { tokens } of each.filter(isReference)) {
-      const literals = referenced(tokens).filter((one) => /^["']/.test(one));
-      const isLiteral = referenced(tokens).every((one) => /^["'[\],()]/.test(one));
+      const names = referenced(tokens);
+      const literals = names.filter((one) => /^["']/.test(one));
+      // Escapes, and texts in a row that become one, are worked out by the engine alone.
+      const isLiteral = names.every(
+        (one, at) =>
+          /^["'[\],()]/.test(one) &&
+          !one.includes("\\") &&
+          !(/^["']/.test(one) && /^["']/.test(names[at + 1] ?? "")),
+      );
       if (!isLiteral) for (const other of tags.keys()) join(path, other);
-      for (const literal of literals) join(path, literal.slice(1, -1).replace(/^(?:salt|svc):\/\//, ""));
+      for (const literal of literals) {
+        join(path, treePath(nameFrom(path, literal.slice(1, -1))));
+      }
     }
   }
   return [...new Set(groupOf.values())].map((group) => [...group]);
