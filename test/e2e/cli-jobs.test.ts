@@ -287,6 +287,40 @@ describe("answers", () => {
   });
 });
 
+test("a job that has ended stays as it ended when its returns are discarded to make room", async () => {
+  const running = startCli(bus, ["run", "web-*", "test.echo", "hi", "--timeout", "8s"]);
+  const jid = await answerBoth();
+  expect(await running.exit).toBe(0);
+  const failing = startCli(bus, ["run", "web-*", "test.echo", "hi", "--timeout", "8s"]);
+  const other = await answerBoth([{ success: false, retcode: 1, error: "no" }]);
+  expect(await failing.exit).toBe(1);
+  const json = async (id: string) =>
+    JSON.parse((await svc("job", "show", id, "--output", "json")).stdout) as Record<string, unknown>;
+  const before = await Promise.all([jid, other].map(json));
+  const { nats } = await connectTo(bus, "master");
+  const { streams } = await nats.jetstreamManager();
+  for (const id of [jid, other]) await streams.purge("job-events", { filter: `svc.job.${id}.>` });
+  await nats.close();
+  for (const [at, id] of [jid, other].entries()) {
+    // The master that wrote the end may have received a return a millisecond after the bus stored it.
+    expect(await json(id)).toEqual({ ...before[at], returns: {}, finished_at: expect.any(String) });
+    expect(await svc("job", "watch", id)).toMatchObject({ exit: at });
+  }
+  const discarded = "the answer was discarded to make room for later ones";
+  expect((await svc("job", "show", jid)).stdout).toContain(
+    `2 peels: web-1.example, web-2.example  ok       ${discarded}`,
+  );
+  expect(await svc("run", "--again", jid)).toMatchObject({
+    exit: 1,
+    stderr: "svc: the job has nothing to run again: every peel ended well\n",
+  });
+  const again = startCli(bus, ["run", "--again", other]);
+  const { jid: repeated } = await a.next("dispatch");
+  await a.answer(repeated);
+  expect(await again.exit).toBe(0);
+  expect(await json(repeated)).toMatchObject({ targets: ["web-1_example"] });
+});
+
 describe("svc job list", () => {
   const rows = async (...words: string[]) =>
     JSON.parse((await svc("job", "list", ...words, "--output", "json")).stdout) as Record<string, unknown>[];

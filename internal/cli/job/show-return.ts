@@ -9,11 +9,15 @@ import {
   textLines,
 } from "../../program/answers/mod.ts";
 
-/** The line of a peel that has not returned anything. */
+const discarded = "the answer was discarded to make room for later ones";
+/** The line of a peel of which no return is stored. */
 const silence: Partial<Record<Outcome, string>> = {
   offline: "not connected: never took the job",
   timeout: "no answer by the deadline",
   cancelled: "cancelled before it took the job",
+  ok: discarded,
+  failed: discarded,
+  busy: discarded,
 };
 
 /** Shows what became of one target that has not returned anything. */

@@ -4,8 +4,8 @@ import type { JobReturn } from "../../wire/return.ts";
 import { endings } from "../../wire/return.ts";
 import type { JobEvent } from "./events.ts";
 import { type Outcome, outcomeOf, statusOf } from "./records/outcome.ts";
-import type { Job } from "./records/record.ts";
-import { countOutcomes, createTally, settledOf, standingOf } from "./tally.ts";
+import type { Job, Settled } from "./records/record.ts";
+import { countOutcomes, createTally, settledOf, standingOf, type Tally } from "./tally.ts";
 
 const createdAt = 1_000_000;
 const deadline = createdAt + 60_000;
@@ -127,6 +127,12 @@ test("a job ends with its last return, or at its deadline when a target sent non
   });
 });
 
+/** Whether a return is the one by which its target ended. */
+function isLast(tally: Tally, peel: string, { success, outcome }: JobReturn): boolean {
+  const { ending } = tally.known(peel);
+  return ending?.success === success && ending.outcome === outcome;
+}
+
 const peels = ["a", "b", "c", "d"];
 const anyReturn = fc
   .tuple(fc.boolean(), fc.option(fc.constantFrom(...endings), { nil: undefined }))
@@ -178,6 +184,50 @@ test("counting event by event equals counting all of them, across the deadline a
       },
     ),
   );
+});
+
+test("a job that has ended stays as it ended, whatever part of its messages was discarded since", () => {
+  fc.assert(
+    fc.property(
+      fc.array(anyEvent, { maxLength: 30 }),
+      fc.option(fc.nat(120_000), { nil: undefined }),
+      fc.func(fc.boolean()),
+      (events, cancelMs, isKept) => {
+        const ran = job(peels, cancelMs === undefined ? {} : { cancelledAt: createdAt + cancelMs });
+        const [all, left] = [createTally(ran), createTally(ran)];
+        for (const one of events) all.note(one);
+        const ended = standingOf(ran, all, (peel) => peel < "c", after);
+        const settled = settledOf(ended);
+        if (settled === undefined) throw new Error("a job has ended after its deadline");
+        // What a peel reports replaces what was assumed about it, also in what is left.
+        const kept = events.filter((one) => all.known(one.peel).ending !== undefined && isKept(one));
+        const last = kept.filter(
+          ({ peel, return: value }) => value !== undefined && isLast(all, peel, value),
+        );
+        for (const one of last) left.note(one);
+        const recorded = { ...ran, settled };
+        const { finishedAt, ...shown } = standingOf(recorded, left, () => false, after + 1);
+        const { finishedAt: endedAt, ...expected } = ended;
+        expect(shown).toEqual(expected);
+        if (left.open === peels.length) expect(finishedAt).toBe(endedAt);
+        const { counts, status } = ended;
+        expect(countOutcomes({ job: recorded, tally: left }).update(after + 1)).toEqual({ counts, status });
+      },
+    ),
+  );
+});
+
+test.each<[Outcome, Outcome]>([
+  ["offline", "timeout"],
+  ["timeout", "timeout"],
+])("a target of a job that has ended as %s, and accepted it, is %s", (recorded, expected) => {
+  const settled: Settled = { status: "failed", counts: { [recorded]: 1 }, finishedAt: deadline, offline: [] };
+  const ended = job(["a"], { settled: { ...settled, offline: recorded === "offline" ? ["a"] : [] } });
+  const tally = createTally(ended);
+  tally.note(event("a"));
+  expect(standingOf(ended, tally, () => false, after).outcomes.get("a")).toBe(expected);
+  tally.note(event("a", returned(true)));
+  expect(standingOf(ended, tally, () => false, after).outcomes.get("a")).toBe("ok");
 });
 
 test("repeated events change nothing, and acknowledgements may arrive in any order", () => {

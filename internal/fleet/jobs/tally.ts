@@ -6,6 +6,7 @@ import {
   type JobStatus,
   type Outcome,
   outcomeOf,
+  outcomesOf,
   placesOf,
   type Settled,
   statusOf,
@@ -95,17 +96,11 @@ export function standingOf(job: Job, tally: Tally, alive: (peel: string) => bool
   const outcomes = new Map<string, Outcome>();
   const counts: Partial<Record<Outcome, number>> = {};
   const offline: string[] = [];
-  for (const peel of job.targets) {
-    const { acknowledged, ending } = tally.known(peel);
-    const outcome = outcomeOf(
-      {
-        acknowledged,
-        alive: !acknowledged && now >= job.deadline && alive(peel),
-        return: ending,
-      },
-      job,
-      now,
-    );
+  const isOver = now >= job.deadline;
+  const outcomeFor = judgeTargets(job);
+  for (const [place, peel] of job.targets.entries()) {
+    const known = tally.known(peel);
+    const outcome = outcomeFor(place, known, () => isOver && alive(peel), now);
     outcomes.set(peel, outcome);
     counts[outcome] = (counts[outcome] ?? 0) + 1;
     if (outcome === "offline") offline.push(peel);
@@ -113,8 +108,26 @@ export function standingOf(job: Job, tally: Tally, alive: (peel: string) => bool
   const status = statusOf(outcomes.values(), job);
   if (status === "running") return { outcomes, counts, status, offline };
   // A target without a return ended with the job: at the deadline, or at its earlier cancellation.
-  const waitedFor = tally.open === 0 ? 0 : Math.min(job.deadline, job.cancelledAt ?? job.deadline);
+  const ended = job.settled?.finishedAt ?? Math.min(job.deadline, job.cancelledAt ?? job.deadline);
+  const waitedFor = tally.open === 0 ? 0 : ended;
   return { outcomes, counts, status, offline, finishedAt: Math.max(tally.lastReturnAt, waitedFor) };
+}
+
+/**
+ * Judges the targets of a job by what is known about them, and where that says less, by what its record says: a return
+ * may have been discarded since the job ended, and a job that ended well must not become one that failed.
+ */
+function judgeTargets(
+  job: Job,
+): (place: number, known: TargetKnown, alive: () => boolean, now: number) => Outcome {
+  const stored = job.settled === undefined ? [] : outcomesOf(job.targets, job.settled);
+  return (place, { acknowledged, ending }, alive, now) => {
+    const recorded = ending === undefined ? stored[place] : undefined;
+    // A target that accepted the job after its end was recorded continues.
+    const isOutdated = acknowledged && (recorded === "offline" || recorded === "cancelled");
+    if (recorded !== undefined && !isOutdated) return recorded;
+    return outcomeOf({ acknowledged, alive: !acknowledged && alive(), return: ending }, job, now);
+  };
 }
 
 /** The state of a job, updated event by event: an event costs the same whatever the number of targets. */
@@ -135,6 +148,8 @@ export function countOutcomes(known: { readonly job: Job; readonly tally: Tally 
   let counts: Partial<Record<Outcome, number>> = {};
   /** The deadline changes many at once. */
   let isOver: boolean | undefined;
+  let outcomeFor: ReturnType<typeof judgeTargets> | undefined;
+  const places = new Map(known.job.targets.map((target, place) => [target, place]));
   return {
     update(now, peel) {
       const { job, tally } = known;
@@ -143,11 +158,12 @@ export function countOutcomes(known: { readonly job: Job; readonly tally: Tally 
       if (peel === undefined || wasOver !== isOver) {
         outcomes.clear();
         counts = {};
+        outcomeFor = undefined;
       }
+      outcomeFor ??= judgeTargets(job);
       for (const target of outcomes.size > 0 && peel !== undefined ? [peel] : job.targets) {
         const before = outcomes.get(target);
-        const { acknowledged, ending } = tally.known(target);
-        const outcome = outcomeOf({ acknowledged, alive: true, return: ending }, job, now);
+        const outcome = outcomeFor(places.get(target) ?? -1, tally.known(target), () => true, now);
         if (outcome === before) continue;
         outcomes.set(target, outcome);
         counts[outcome] = (counts[outcome] ?? 0) + 1;
