@@ -81,7 +81,7 @@ export function readDirectly(bus: Bus, cli: Pick<Cli, "clock" | "stderr">): Flee
     enrollment: async (which) => runDirectly(enrollmentOperations.showEnrollment, await known(), which, cli),
     async heartbeat(id) {
       const peelHeartbeats = await open("peel-heartbeat");
-      return (await runDirectly(peelOperations.showHeartbeat, { peelHeartbeats }, { id }, cli)).heartbeat;
+      return runDirectly(peelOperations.showHeartbeat, { peelHeartbeats }, { id }, cli);
     },
     facts: async (id) =>
       runDirectly(peelOperations.getFacts, { ...(await known()), facts: await open("facts") }, { id }, cli),

@@ -24,7 +24,7 @@ type Environment = AnswerTo<typeof releaseOperations.listReleases>["environments
 /** State files that wait for a release. */
 export type Candidate = { environment: string } & NonNullable<Environment["candidate"]>;
 export type StateFiles = AnswerTo<typeof releaseOperations.listFiles>;
-export type Heartbeat = AnswerTo<typeof peelOperations.showHeartbeat>["heartbeat"];
+type Beat = AnswerTo<typeof peelOperations.showHeartbeat>;
 
 /** What svc status and svc doctor read: from the masters, or from what is stored. */
 export interface FleetReads {
@@ -41,7 +41,7 @@ export interface FleetReads {
   enrollment(
     which: { id: string } | { peel: string },
   ): Promise<AnswerTo<typeof enrollmentOperations.showEnrollment>>;
-  heartbeat(peel: string): Promise<Heartbeat>;
+  heartbeat(peel: string): Promise<Beat>;
   /** @throws SvcError `not_found` for a peel that has none, or is not a member */
   facts(peel: string): Promise<AnswerTo<typeof peelOperations.getFacts>>;
   /** State files that wait for a release; absent where no master is contacted. */
@@ -84,7 +84,7 @@ export function readFleet(bus: Bus): FleetReads {
       return found.sort((one, other) => (one.created_at < other.created_at ? -1 : 1));
     },
     enrollment: (which) => request(bus, enrollmentOperations.showEnrollment, which, at),
-    heartbeat: async (peel) => (await request(bus, peelOperations.showHeartbeat, { id: peel }, at)).heartbeat,
+    heartbeat: (id) => request(bus, peelOperations.showHeartbeat, { id }, at),
     facts: (id) => request(bus, peelOperations.getFacts, { id }, at),
     async candidates() {
       const { environments } = await request(bus, releaseOperations.listReleases, {}, at);

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { isSiteName } from "../base/names/site-name.ts";
 import { type RecordOf, record } from "../base/record.ts";
 import { hidden, lenient, optional } from "../base/record-kinds.ts";
+import { instanceField } from "./instance.ts";
 
 const limits = { bytes: 4096, elements: 4096 };
 const field = "leaving_after";
@@ -23,6 +24,8 @@ const fields = {
   health: lenient(v.literal("off")),
   /** The site whose commands it receives. */
   site: hidden(lenient(v.pipe(v.string(), v.check(isSiteName)))),
+  /** The process that sent it. */
+  instance: instanceField,
   /** Makes it the last one of a peel that stops in order: the revision of the heartbeat before it. */
   [field]: hidden(lenient(revision)),
 } as const;

@@ -5,6 +5,7 @@ import { decode, mapEncoder } from "../base/msgpack.ts";
 import { type RecordOf, record } from "../base/record.ts";
 import { blob, lenient, optional, part } from "../base/record-kinds.ts";
 import { failureOf } from "../bus/subjects/envelope.ts";
+import { instanceField } from "./instance.ts";
 
 // The request of a peel after each connect and each hint, and the answer of a master. Both sides take what they
 // cannot read for absent, because either may be of a later version.
@@ -60,6 +61,8 @@ const requestFields = {
   insists: lenient(v.literal(true)),
   /** The greatest release of each environment that it took, whole. */
   releases: optional(some(isBytes, maxReleases)),
+  /** The process that sent it. */
+  instance: instanceField,
 } as const;
 
 /** The request; a malformed one is an SvcError `bad_request`. */

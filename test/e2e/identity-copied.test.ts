@@ -100,6 +100,23 @@ describe.each([
   });
 });
 
+test("a copy beside its peel is found while both run, and a peel that restarts is not one", async () => {
+  const peelId = "web-4.example";
+  const { original, copy } = await copied(peelId);
+  const alone = await copied("web-5.example");
+  const before = await start("web-5.example", alone.original);
+  await start(peelId, original);
+  await start(peelId, copy);
+  // One after the other, with the same data: as when a service manager starts it again.
+  await before[Symbol.asyncDispose]();
+  await start("web-5.example", alone.original);
+  const { id } = await shown(peelId);
+  await master.program.waitFor(new RegExp(`"enrollment.clone.suspected".*${id}`), 150_000);
+  expect((await shown(peelId)).trust).toContain("CLONE!");
+  expect(await renewalsOf(peelId)).toBe(0);
+  expect((await shown("web-5.example")).trust).not.toContain("CLONE!");
+}, 240_000);
+
 test("with on_clone: revoke, the enrollment ends, and with it both hosts", async () => {
   const peelId = "web-3.example";
   const { original, copy } = await copied(peelId);

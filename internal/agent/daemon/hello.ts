@@ -8,6 +8,7 @@ import { isUnserved } from "../../bus/connection/mod.ts";
 import { helloSubject, hintSubject, keySubject } from "../../bus/subjects/subjects.ts";
 import { type BootstrapDocument, parseDocument } from "../../identity/bootstrap/mod.ts";
 import { encodeHello, type HelloAnswer, openHelloAnswer } from "../../wire/hello.ts";
+import type { Instance } from "../../wire/instance.ts";
 import type { Insistence } from "../consent/mod.ts";
 import type { AuditHeads, Connection, Spread } from "../link/mod.ts";
 import type { FedSettingsStore } from "../settings/mod.ts";
@@ -36,6 +37,8 @@ const skewWarningMs = 5_000;
 export interface HelloOptions {
   connection: Connection;
   peelId: string;
+  /** This process, and the next number of its messages; absent in tests of other parts. */
+  instance?(): Instance;
   /** Handles the bootstrap document. After a failure, the request is repeated later. */
   onCluster(document: BootstrapDocument): Promise<void>;
   /** Handles a signed command that the peel missed. */
@@ -204,7 +207,7 @@ async function exchangeOnce(options: HelloOptions, confirm: () => void): Promise
     sentAt,
     settingsVersion: options.settings.version,
     commandKeys: known,
-    ...defined({ administratorsVersion: options.administrators?.version }),
+    ...defined({ administratorsVersion: options.administrators?.version, instance: options.instance?.() }),
     ...(options.insistence === undefined ? {} : { insists: true, releases: options.insistence.releases }),
   });
   const subject = helloSubject(options.peelId);

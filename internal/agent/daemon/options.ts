@@ -5,6 +5,7 @@ import type { ServiceManager } from "../../base/service/service-manager.ts";
 import type { Tracer } from "../../base/trace.ts";
 import type { SignedSuccession } from "../../identity/succession/mod.ts";
 import type { PeelConfig } from "../../program/config/mod.ts";
+import type { Instance } from "../../wire/instance.ts";
 import type { Insistence } from "../consent/mod.ts";
 import type { IdentityFiles, KeyRing } from "../identity/mod.ts";
 import type { Administrators, CommandKeys, RecoveryKeys, RefusedStatements, Roots } from "../trust/mod.ts";
@@ -30,6 +31,8 @@ export interface PeelOptions {
 export interface PeelDeps extends PeelOptions {
   /** Encoded. */
   peelId: string;
+  /** This process, and the next number of its messages to the masters. */
+  instance(): Instance;
   files: IdentityFiles;
   keys: KeyRing;
   commandKeys: CommandKeys;

@@ -10,6 +10,7 @@ import { installationIdOf, systemHost } from "../../host/facts/mod.ts";
 import { restAfterWork } from "../../program/daemon/mod.ts";
 import { createParts, healthWords, startHealthServer } from "../../program/health/mod.ts";
 import { tracing } from "../../program/tracing/mod.ts";
+import { createInstance } from "../../wire/instance.ts";
 import { checkAutomation, checkOperatorRoles, createInsistence, type Insistence } from "../consent/mod.ts";
 import {
   createKeyRing,
@@ -164,7 +165,11 @@ function identify(options: PeelOptions, authDir: string): { deps: PeelDeps; acce
   const { config } = options;
   const insistence =
     config.require_operator === "on" ? insist(options, files.releases, administrators) : undefined;
-  return { deps: { ...options, peelId, files, keys, ...trust, ...defined({ insistence }) }, accepted };
+  const instance = createInstance(options.random, options.clock.now());
+  return {
+    deps: { ...options, peelId, instance, files, keys, ...trust, ...defined({ insistence }) },
+    accepted,
+  };
 }
 
 function insist(

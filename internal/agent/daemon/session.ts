@@ -4,6 +4,7 @@ import type { Log } from "../../base/log.ts";
 import type { Tracer } from "../../base/trace.ts";
 import type { FactStore } from "../../host/facts/mod.ts";
 import type { BootstrapDocument } from "../../identity/bootstrap/mod.ts";
+import type { Instance } from "../../wire/instance.ts";
 import type { Insistence } from "../consent/mod.ts";
 import {
   type AuditHeads,
@@ -26,6 +27,8 @@ export interface SessionOptions {
   connection: Connection;
   /** Encoded peel id. */
   peelId: string;
+  /** This process, and the next number of its messages; absent in tests of other parts. */
+  instance?(): Instance;
   /** Read for each command, because keys can be replaced. */
   commandKeys: { readonly current: readonly string[] };
   /** The site in the credentials of this peel. */

@@ -6,6 +6,7 @@ import { version } from "../../base/version.ts";
 import { assertStored } from "../../bus/jetstream/mod.ts";
 import { keySubject } from "../../bus/subjects/subjects.ts";
 import { encodeHeartbeat } from "../../wire/heartbeat.ts";
+import type { Instance } from "../../wire/instance.ts";
 import type { Connection } from "./connection.ts";
 
 const intervalMs = 10_000;
@@ -30,6 +31,8 @@ export interface Heartbeat {
 export function startHeartbeat(options: {
   connection: Connection;
   peelId: string;
+  /** This process, and the next number of its messages; absent in tests of other parts. */
+  instance?(): Instance;
   /** Commands refused since the start, by reason. */
   refused: Readonly<Record<string, number>>;
   /** The command keys that it accepts. */
@@ -63,6 +66,7 @@ export function startHeartbeat(options: {
         administrators: options.insistsOn && (options.insistsOn.digest ?? ""),
         health: options.isHealthOff?.() === true ? ("off" as const) : undefined,
         site: options.site?.current,
+        instance: options.instance?.(),
         leaving_after: leavingAfter,
       }),
     });

@@ -71,6 +71,8 @@ export const assets = {
   "peel-heartbeat": { kind: "bucket", ttlMs: 30 * second, peelsWrite: { maxMessageBytes: 4096 } },
   // Since when peels are silent: one entry for each that is.
   presence: { kind: "bucket", discardsWhenFull: true },
+  // Which processes of each peel were seen, to find out whether two hosts hold its identity.
+  instances: { kind: "bucket", discardsWhenFull: true },
   "master-heartbeat": { kind: "bucket", ttlMs: 15 * second },
   leases: { kind: "bucket", ttlMs: 15 * second },
   // A new job must not wait until the records of old ones expire.

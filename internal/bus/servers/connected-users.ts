@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { defined } from "../../base/defined.ts";
 import { readClaims } from "../../identity/mod.ts";
 import { readAnswer } from "./read-answer.ts";
 
@@ -16,12 +17,26 @@ export interface ConnectedUser {
   jwt: string;
   /** The key that the client claimed to its server, which searches by it: a hostile client claims another one. */
   reported: string;
+  /** When it began, milliseconds since the Unix epoch by the clock of its server; absent where that is not reported. */
+  startedAt?: number;
 }
 
 /** Connections that one server reports in one message: each has a JWT of up to 2 KiB. */
 const pageLength = 256;
 /** More pages than a server with 65,536 connections has. */
 const maxPages = 256;
+
+/** When a connection began; absent where it cannot be read. */
+export const startField = v.fallback(
+  v.optional(
+    v.pipe(
+      v.string(),
+      v.transform((text) => Date.parse(text)),
+      v.number(),
+    ),
+  ),
+  undefined,
+);
 
 const connectionsReply = v.object({
   server: v.object({ id: v.string() }),
@@ -35,6 +50,7 @@ const connectionsReply = v.object({
             authorized_user: v.optional(v.string(), ""),
             name_tag: v.optional(v.string(), ""),
             jwt: v.optional(v.string(), ""),
+            start: startField,
           }),
         ),
       ),
@@ -83,10 +99,13 @@ export function readConnections(text: string): { users: ConnectedUser[]; total: 
   const answer = readAnswer(connectionsReply, text);
   if (answer === undefined) return undefined;
   const { server, data } = answer;
-  const users = (data.connections ?? []).map(({ cid, authorized_user: reported, name_tag: tag, jwt }) => ({
-    id: connectionId(server.id, cid),
-    ...readUser(reported, jwt, tag),
-  }));
+  const users = (data.connections ?? []).map(
+    ({ cid, authorized_user: reported, name_tag: tag, jwt, start }) => ({
+      id: connectionId(server.id, cid),
+      ...readUser(reported, jwt, tag),
+      ...defined({ startedAt: start }),
+    }),
+  );
   return { users, total: data.total };
 }
 

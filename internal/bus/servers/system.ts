@@ -1,6 +1,7 @@
 import type { NatsConnection } from "nats";
 import * as v from "valibot";
 import { sleep } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { isOlderVersion } from "../../base/dotted-version.ts";
 import { subscribe } from "../../base/subscribe.ts";
 import { type Claims, readClaims } from "../../identity/mod.ts";
@@ -11,6 +12,7 @@ import {
   connectionId,
   listConnectedUsers,
   readUser,
+  startField,
 } from "./connected-users.ts";
 import { endConnectionsOf, fewConnections, maxEnded, oldestToEnd } from "./end-connections.ts";
 import { type LeafNode, listLeafNodes } from "./leaf-nodes.ts";
@@ -129,6 +131,7 @@ const connectionEvent = v.object({
     user: v.string(),
     name_tag: v.optional(v.string(), ""),
     jwt: v.optional(v.string(), ""),
+    start: startField,
   }),
 });
 
@@ -303,8 +306,9 @@ function followAccount(nats: NatsConnection, account: string): AccountConnection
       callback(error, message) {
         const found = error === null ? readAnswer(connectionEvent, message.string()) : undefined;
         if (found === undefined) return;
-        const { id: cid, user, name_tag: tag, jwt } = found.client;
-        const connection = { id: connectionId(found.server.id, cid), ...readUser(user, jwt, tag) };
+        const { id: cid, user, name_tag: tag, jwt, start } = found.client;
+        const id = connectionId(found.server.id, cid);
+        const connection = { id, ...readUser(user, jwt, tag), ...defined({ startedAt: start }) };
         for (const listener of listeners) listener[kind](connection);
       },
     });

@@ -78,13 +78,30 @@ export function judgeCredentials(record: Credentials, now: number, window: Recov
   };
 }
 
-/** Whether two hosts appear to hold the identity of the peel. */
-export function judgeClone({ id, cloneSuspected, cloneSeenAt }: Enrollment): Finding {
-  if (cloneSuspected !== true) return { level: "ok", message: "no other host holds its identity" };
+/** What masters saw of the processes of a peel. */
+interface Instances {
+  one_instance_since?: string;
+  restored_at?: string;
+}
+
+/** Whether two hosts appear to hold the identity of the peel. A copy that does not run is not seen. */
+export function judgeClone(
+  { id, cloneSuspected, cloneSeenAt }: Enrollment,
+  { one_instance_since: since, restored_at: restoredAt }: Instances,
+): Finding {
+  if (cloneSuspected !== true) {
+    const only =
+      since === undefined
+        ? "it does not name its process, so only a renewal shows a second host"
+        : `only one instance of it was seen since ${since}`;
+    const restored =
+      restoredAt === undefined ? "" : `; its host was set back to an earlier state at ${restoredAt}`;
+    return { level: "ok", message: `${only}${restored}` };
+  }
   const seen = cloneSeenAt === undefined ? "" : `, last seen at ${rfc3339(cloneSeenAt)}`;
   return {
     level: "fail",
-    message: `another host renewed with an earlier key of this peel${seen}: its data directory was copied`,
+    message: `another host holds the identity of this peel${seen}: its data directory was copied`,
     next: `find the other host; then svc enroll clear-clone ${id}, or svc enroll revoke ${id} if the seed was stolen`,
   };
 }

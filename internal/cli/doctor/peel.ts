@@ -72,9 +72,11 @@ function readsOf(peel: string) {
       throw thrown;
     }),
   );
+  const instance = shared(async ({ reads }) => (await reads()).heartbeat(peel));
   return {
     record: shared(async ({ reads }) => fromStored((await (await reads()).enrollment({ peel })).enrollment)),
-    beat: shared(async ({ reads }) => (await reads()).heartbeat(peel)),
+    instance,
+    beat: async (context: DoctorContext) => (await instance(context)).heartbeat,
     facts,
     async report(context: DoctorContext) {
       const found = await facts(context);
@@ -110,7 +112,7 @@ const needsEnrollment = (name: string, next = "see the step storage") => ({
 });
 
 /** What the record of the enrollment and the masters say. */
-const stepsOfRecord = ({ record, beat, report }: PeelReads): readonly Step<DoctorContext>[] => [
+const stepsOfRecord = ({ record, beat, instance, report }: PeelReads): readonly Step<DoctorContext>[] => [
   {
     ...needsEnrollment("peel credentials"),
     async check(context) {
@@ -118,7 +120,10 @@ const stepsOfRecord = ({ record, beat, report }: PeelReads): readonly Step<Docto
       return judgeCredentials(await record(context), context.clock.now(), window);
     },
   },
-  { ...needsEnrollment("clone"), check: async (context) => judgeClone(await record(context)) },
+  {
+    ...needsEnrollment("clone"),
+    check: async (context) => judgeClone(await record(context), await instance(context)),
+  },
   {
     ...needsEnrollment("root", "see svc ca rotate status"),
     async check(context) {

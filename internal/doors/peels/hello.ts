@@ -9,6 +9,7 @@ import { helloSubject, mastersQueue } from "../../bus/subjects/subjects.ts";
 import type { Budgets, LogLines } from "../../fleet/budget/mod.ts";
 import type { BootstrapDocument } from "../../identity/bootstrap/mod.ts";
 import { createHelloEncoder, decodeHello, type HelloOwn, maxCommands } from "../../wire/hello.ts";
+import type { Instance } from "../../wire/instance.ts";
 import type { SettingsAnswer } from "../../wire/settings-answer.ts";
 
 /**
@@ -44,6 +45,8 @@ export interface HelloDeps {
   spreadMs(): number;
   /** Takes note of the command keys that a peel says it knows. */
   knows(peelId: string, commandKeys: readonly string[]): void;
+  /** Takes note of the process of a peel that sent a hello; absent in one of an earlier version. */
+  seen?(peelId: string, instance: Instance | undefined): void;
   clock: Clock;
   log: Log;
 }
@@ -62,7 +65,7 @@ export interface HelloDeps {
  * A request with `insists` comes from a peel that obeys operators only: `releases` of the answer are the newest release
  * of each environment, and `operator_records` the records that prove them and those of disabled operators; `releases`
  * of the request are the greatest that the peel took. `knows_command_keys` of the request are the public keys whose commands the peel accepts. A malformed request is
- * answered with an error map.
+ * answered with an error map. `instance` of the request names the process of the peel.
  */
 export function serveHello(deps: HelloDeps): {
   stop(): void;
@@ -75,7 +78,9 @@ export function serveHello(deps: HelloDeps): {
     const release = await slots.take(peelId).catch(() => undefined);
     if (release === undefined) return refusal;
     try {
-      const { settingsVersion, commandKeys, administratorsVersion, insists, releases } = decodeHello(data);
+      const { settingsVersion, commandKeys, administratorsVersion, insists, releases, instance } =
+        decodeHello(data);
+      deps.seen?.(peelId, instance);
       const later = administratorsVersion === undefined ? [] : deps.administrators?.(administratorsVersion);
       if (commandKeys.length > 0) knows(peelId, commandKeys);
       if (releases !== undefined && releases.length > 0) await noteReleases(deps, peelId, releases);

@@ -1,4 +1,6 @@
 import * as v from "valibot";
+import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { encodePeelId } from "../../base/names/peel-id.ts";
 import { described, integer, timestamp, titled } from "../../base/schema.ts";
 import type { Bucket } from "../../bus/storage/mod.ts";
@@ -6,6 +8,7 @@ import { showHeartbeat as shown, shownHeartbeat } from "../../wire/heartbeat.ts"
 import { enrollmentStates } from "../enrollment/record/mod.ts";
 import { memberNamed } from "../enrollment/store/mod.ts";
 import { operation } from "../operation/mod.ts";
+import type { Twins } from "../twins/mod.ts";
 import { assertIndexed } from "./assert-indexed.ts";
 import { readPeel } from "./heartbeats.ts";
 import { pageOfPeels, peelPageFields } from "./page-of-peels.ts";
@@ -58,6 +61,14 @@ export const showPeel = operation({
 
 const peelId = described(v.string(), "Encoded peel id");
 
+interface HeartbeatDeps {
+  peelHeartbeats: Pick<Bucket, "get">;
+  /** Absent where no master runs. */
+  twins?: Pick<Twins, "of">;
+}
+
+const momentOf = (at: number | undefined) => (at === undefined ? undefined : rfc3339(Math.floor(at)));
+
 export const showHeartbeat = operation({
   name: "peels.heartbeat",
   kind: "read",
@@ -71,11 +82,28 @@ export const showHeartbeat = operation({
         "Absent when the peel is not alive",
       ),
     ),
+    one_instance_since: v.exactOptional(
+      described(
+        timestamp,
+        "Since when masters saw messages of one process of it alone; absent where it is too old to name its process",
+      ),
+    ),
+    restored_at: v.exactOptional(
+      described(timestamp, "When its host was last set back to an earlier state, as by a snapshot"),
+    ),
   }),
   touches: ({ id }) => ({ peel: encodePeelId(id) }),
-  async run({ peelHeartbeats }: { peelHeartbeats: Pick<Bucket, "get"> }, { id }) {
-    const beat = await readPeel(peelHeartbeats, encodePeelId(id));
-    return beat === undefined ? {} : { heartbeat: { ...shown(beat), stored_at: beat.storedAt } };
+  async run({ peelHeartbeats, twins }: HeartbeatDeps, { id }) {
+    const peel = encodePeelId(id);
+    const beat = await readPeel(peelHeartbeats, peel);
+    const { onlySince, isNamed, restoredAt } = twins?.of(peel) ?? {};
+    return {
+      ...(beat === undefined ? {} : { heartbeat: { ...shown(beat), stored_at: beat.storedAt } }),
+      ...defined({
+        one_instance_since: isNamed === true ? momentOf(onlySince) : undefined,
+        restored_at: momentOf(restoredAt),
+      }),
+    };
   },
 });
 

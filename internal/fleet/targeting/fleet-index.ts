@@ -21,11 +21,11 @@ export interface FleetIndex extends Fleet {
   /** Calls `run` with the peel of each facts update from now on. @returns a function that unsubscribes */
   onFacts(run: (peel: string) => void): () => void;
   /**
-   * Calls `run` with each new heartbeat, its revision, and what the peel stored; a goodbye is not one.
+   * Calls `run` with each new heartbeat, its revision, what the peel stored, and when; a goodbye is not one.
    *
    * @returns a function that unsubscribes
    */
-  onBeat(run: (peel: string, revision: number, value: Uint8Array) => void): () => void;
+  onBeat(run: OnBeat): () => void;
   /** @param at the moment in question, milliseconds since the Unix epoch; now unless given */
   alive(peel: string, at?: number): boolean;
   /** Its facts; absent when it stored none that can be read. */
@@ -41,6 +41,8 @@ export interface FleetIndex extends Fleet {
   doubt(peel: string): void;
   stop(): void;
 }
+
+type OnBeat = (peel: string, revision: number, value: Uint8Array, storedAt: number) => void;
 
 interface Known {
   readonly id: string;
@@ -66,7 +68,7 @@ interface Indexed {
   readonly known: Map<string, Known>;
   readonly packer: ReturnType<typeof createFactPacker>;
   readonly factListeners: Set<(peel: string) => void>;
-  readonly beatListeners: Set<(peel: string, revision: number, value: Uint8Array) => void>;
+  readonly beatListeners: Set<OnBeat>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -189,5 +191,5 @@ function onHeartbeat(indexed: Indexed, { key, value, revision, storedAt }: Chang
   const age = clock.now() - storedAt;
   const since = age >= 0 && age <= aliveMs ? age : 0;
   noteBeat(peel.life, clock.monotonic() - since, storedAt);
-  for (const run of beatListeners) run(peel.id, revision, value);
+  for (const run of beatListeners) run(peel.id, revision, value, storedAt);
 }

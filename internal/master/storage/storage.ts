@@ -48,6 +48,7 @@ export interface Storage {
   approvals: Bucket;
   peelHeartbeats: Bucket;
   presence: Bucket;
+  instances: Bucket;
   masterHeartbeats: Bucket;
 }
 
@@ -114,6 +115,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     approvals: await open("approvals"),
     peelHeartbeats: await open("peel-heartbeat"),
     presence: await open("presence"),
+    instances: await open("instances"),
     masterHeartbeats: await open("master-heartbeat"),
   };
 }

@@ -4,6 +4,7 @@ import { recordingLog } from "../../../../test/harness/log.ts";
 import type { Clock } from "../../../base/clock.ts";
 import type { Bus } from "../../../bus/connection/connect.ts";
 import { decodeServiceEvent } from "../../../wire/peel-event.ts";
+import type { FleetIndex } from "../../targeting/fleet-index.ts";
 import { followPresence, reportOnce } from "./presence.ts";
 
 /** A stream in memory behind a bus, as far as presence uses them. */
@@ -65,7 +66,7 @@ function setup(stream = memoryStream()) {
   const clock: Clock = { ...manual, monotonic: () => manual.monotonic() + pausedMs };
   const members = new Set(["web1", "web2"]);
   const beats = new Map<string, number>();
-  const listeners = new Set<(peel: string, revision: number, value: Uint8Array) => void>();
+  const listeners = new Set<Parameters<FleetIndex["onBeat"]>[0]>();
   let checks = 0;
   let requested = 0;
   const presence = followPresence({
@@ -101,7 +102,7 @@ function setup(stream = memoryStream()) {
     },
     beat(peel: string, revision: number) {
       beats.set(peel, clock.monotonic());
-      for (const run of listeners) run(peel, revision, new Uint8Array());
+      for (const run of listeners) run(peel, revision, new Uint8Array(), 0);
     },
     async pass(ms: number) {
       for (let passed = 0; passed < ms; passed += 5_000) {

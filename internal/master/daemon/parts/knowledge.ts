@@ -45,7 +45,7 @@ export const knowledge = {
       const targeting = await startTargeting({ storage: watched, directory, budgets, clock, log, signal });
       stack.defer(() => targeting.stop());
       const { index, alive, beats } = targeting;
-      const { siteOf, insists } = beats;
+      const { siteOf, insists, onInstance } = beats;
       // A peel that was killed says no goodbye. The name in the JWT, which a master signed.
       stack.defer(
         proven.followConnections(account, {
@@ -81,7 +81,17 @@ export const knowledge = {
         settings: settings.view.load,
       });
       return {
-        ...{ index, alive, siteOf, insists, compliance: runs.compliance, settings, rotation, resolver },
+        ...{
+          index,
+          alive,
+          siteOf,
+          insists,
+          onInstance,
+          compliance: runs.compliance,
+          settings,
+          rotation,
+          resolver,
+        },
         reportKeys: () => ({ ...accountRotation.report(), ...rotation.report() }),
         targetCheck: targeting.check,
         checks: { settings: settings.check },

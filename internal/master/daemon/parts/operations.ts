@@ -150,7 +150,7 @@ function enrollmentDeps(need: OperationsNeed): RoomDeps["enrollment"] {
 }
 
 function peelsDeps(need: OperationsNeed) {
-  const { base, decisions, members, knowledge, jobs, presence, automation, operators } = need;
+  const { base, decisions, members, knowledge, jobs, presence, automation, operators, peelRequests } = need;
   const { index, resolver, compliance, settings } = knowledge;
   const { enrollments, peelHeartbeats } = decisions.storage;
   return {
@@ -165,6 +165,7 @@ function peelsDeps(need: OperationsNeed) {
           return record?.publicKey === key ? record.expiresAt : undefined;
         },
       }),
+    twins: peelRequests.twins,
     ...{ silences: presence.silences, files: automation.stateFiles, enrollments, peelHeartbeats },
   };
 }

@@ -1,3 +1,5 @@
+import { subscribe } from "../../../base/subscribe.ts";
+import type { ConnectedUser } from "../../../bus/servers/mod.ts";
 import { fromPeels, passOnProgress, relayToStorage } from "../../../doors/peels/mod.ts";
 import { startBudgets } from "../../../fleet/budget/mod.ts";
 import { refuseStrays } from "../../../fleet/enrollment/revocation/mod.ts";
@@ -44,12 +46,14 @@ export const peelDoor = {
       stack.defer(() => passingOn.stop());
       const relaying = relayToStorage({ bus: peelBus, admits, budgets, lines, metrics, clock });
       stack.defer(() => relaying.stop());
+      const connectListeners = new Set<(connection: ConnectedUser) => void>();
       const strays = refuseStrays({
         system: { ...system, followConnections: proven.followConnections },
         ...{ account, directory, revocations, enforcer, clock, log },
         connections: {
           ...refused,
           connected(connection) {
+            for (const run of connectListeners) run(connection);
             if (!refused.connected(connection)) return;
             lines.say("warn", "a connection named another key than that of its credentials", connection.name);
           },
@@ -60,6 +64,8 @@ export const peelDoor = {
       stack.defer(() => strays.stop());
       return {
         ...{ budgets, lines, suspension, origins },
+        /** Calls `run` with each connection that begins, and with all of them now and then. */
+        onConnected: (run: (connection: ConnectedUser) => void) => subscribe(connectListeners, run),
         /** The connection that requests of peels arrive on, without those that a site may not send. */
         requests: fromPeels(peelBus, admits),
         checks: { "site-peels": origins.check },

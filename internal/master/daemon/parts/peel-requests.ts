@@ -1,7 +1,9 @@
 import { serveHello, serveRenewals } from "../../../doors/peels/mod.ts";
+import { reportClone } from "../../../fleet/enrollment/revocation/mod.ts";
 import { comeBackMs } from "../../../fleet/peels/mod.ts";
 import { notifyOfClone } from "../../../fleet/reactor/events/mod.ts";
 import { noteTaken } from "../../../fleet/releases/mod.ts";
+import { followTwins } from "../../../fleet/twins/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import { startDocument } from "../../keys/mod.ts";
 import { hintSites } from "../hint-sites.ts";
@@ -77,6 +79,26 @@ export const peelRequests = {
       stack.defer(() => document.stop());
       const hinting = hintSites({ bus, sites: sites.sites, secrets: storage.secrets });
       stack.defer(() => hinting.stop());
+      const minting = {
+        ...{ account: () => accountKeys.signer, validityMs: config["enroll.creds_validity"], clock },
+      };
+      const issuing = {
+        ...{ ...minting, enrollments: storage.enrollments, directory, revocations },
+        ...{ enforcer: claims.enforcer, log },
+      };
+      const suspecting = {
+        ...{ ...issuing, enforce: claims.enforce, metrics, onClone: config["enroll.on_clone"] },
+        notifyOfClone: (id: string, peelId: string) => notifyOfClone(bus, id, peelId),
+      };
+      const twins = followTwins({
+        ...{ bucket: storage.instances, directory, clock, jitter, log },
+        suspect: (id) => void reportClone(suspecting, id),
+      });
+      stack.defer(() => twins.stop());
+      stack.defer(knowledge.onInstance(twins.received));
+      stack.defer(
+        peelDoor.onConnected(({ name, startedAt }) => twins.connected(name, startedAt ?? clock.now())),
+      );
       const hello = serveHello({
         ...{ bus: peelDoor.requests, budgets, lines, document: document.current, auditHead, clock, log },
         ...{ missed: need.jobs.missed, settings: knowledge.settings.answer },
@@ -85,27 +107,18 @@ export const peelRequests = {
         spreadMs: () => comeBackMs(directory.members().length),
         knows: knowledge.rotation.reported,
         released: need.jobs.released,
+        seen: (peelId, instance) => twins.received(peelId, instance, clock.now()),
         taken: (releases) => noteTaken(decisions.releases, releases),
       });
       stack.defer(() => hello.stop());
       const witnesses = maintainWitnesses({ bus, auditHead, clock, jitter, connected });
       stack.defer(() => witnesses.stop());
-      const minting = {
-        ...{ account: () => accountKeys.signer, validityMs: config["enroll.creds_validity"], clock },
-      };
-      const issuing = {
-        ...{ ...minting, enrollments: storage.enrollments, directory, revocations },
-        ...{ enforcer: claims.enforcer, log },
-      };
       const renewals = serveRenewals({
         ...{ bus: peelDoor.requests, budgets, lines, ...learned, metrics },
-        renewal: {
-          ...{ ...issuing, enforce: claims.enforce, metrics, onClone: config["enroll.on_clone"] },
-          notifyOfClone: (id, peelId) => notifyOfClone(bus, id, peelId),
-        },
+        renewal: suspecting,
       });
       stack.defer(() => renewals.stop());
-      return { learned, minting, issuing, document: document.current, report: reporting.report };
+      return { learned, minting, issuing, twins, document: document.current, report: reporting.report };
     }),
 };
 

@@ -1,0 +1,1 @@
+export { followTwins, type Twins } from "./follow-twins.ts";
