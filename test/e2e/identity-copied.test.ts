@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { cpSync } from "node:fs";
 import { join } from "node:path";
-import { startBus, type TestBus } from "../harness/bus.ts";
+import { openBucket } from "../../internal/bus/storage/mod.ts";
+import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { freshAddress } from "../harness/client.ts";
 import { type Daemon, type MasterDaemon, startMasterBinary, startPeelBinary, svc } from "../harness/fleet.ts";
 import { startMember } from "../harness/jobs.ts";
 import { startRelay } from "../harness/relay.ts";
+import { until } from "../harness/until.ts";
 
 // The data directory of a peel is copied to a second host, and both hosts run the compiled peel.
 
@@ -62,6 +64,16 @@ async function start(peelId: string, dir: string): Promise<Daemon> {
   return peel;
 }
 
+/** Resolves when a peel has stored a heartbeat after this one. @returns its revision */
+async function heartbeatAfter(peelId: string, revision: number): Promise<number> {
+  const fleet = await connectTo(bus, "master");
+  const beats = await openBucket(fleet, "peel-heartbeat");
+  const read = async () => (await beats.get(peelId.replaceAll(".", "_")))?.revision ?? 0;
+  const found = await until(read, (one) => one > revision);
+  await fleet.nats.close();
+  return found;
+}
+
 /** Sends the request to renew, which reaches every host with this ID. */
 const renew = (peelId: string, ...more: string[]) =>
   svc(bus, "run", peelId, "identity.renew", "--timeout", "20s", ...more);
@@ -100,22 +112,41 @@ describe.each([
   });
 });
 
-test("a copy beside its peel is found while both run, and a peel that restarts is not one", async () => {
-  const peelId = "web-4.example";
-  const { original, copy } = await copied(peelId);
-  const alone = await copied("web-5.example");
-  const before = await start("web-5.example", alone.original);
-  await start(peelId, original);
-  await start(peelId, copy);
-  // One after the other, with the same data: as when a service manager starts it again.
-  await before[Symbol.asyncDispose]();
-  await start("web-5.example", alone.original);
-  const { id } = await shown(peelId);
-  await master.program.waitFor(new RegExp(`"enrollment.clone.suspected".*${id}`), 150_000);
-  expect((await shown(peelId)).trust).toContain("CLONE!");
-  expect(await renewalsOf(peelId)).toBe(0);
-  expect((await shown("web-5.example")).trust).not.toContain("CLONE!");
-}, 240_000);
+describe("without a renewal", () => {
+  test("copies are found that run together or in turns; a restart and a change of the connection are not copies", async () => {
+    const [together, inTurns, alone] = ["web-4.example", "web-5.example", "web-6.example"];
+    const [first, second, third] = [await copied(together), await copied(inTurns), await copied(alone)];
+    const port = Number(new URL(bus.url).port);
+    const relay = await startRelay(port);
+    const through: TestBus = Object.create(bus, { url: { value: `tls://localhost:${relay.port}` } });
+    const away = stack.use(startPeelBinary(through, master.url, inTurns, { dir: second.original }));
+    await away.program.waitFor("peel connected");
+    const stored = await heartbeatAfter(inTurns, 0);
+    const before = await start(alone, third.original);
+    await start(together, first.original);
+    await start(together, first.copy);
+
+    // Cut off from the bus, its process runs on. Its copy runs meanwhile, and ends.
+    await relay.close();
+    const last = await heartbeatAfter(inTurns, stored - 1);
+    const meanwhile = await start(inTurns, second.copy);
+    await heartbeatAfter(inTurns, last);
+    await meanwhile[Symbol.asyncDispose]();
+    stack.use(await startRelay(port, undefined, { host: "127.0.0.1", port: relay.port }));
+    await before[Symbol.asyncDispose]();
+    const after = await start(alone, third.original);
+    expect(await renew(alone)).toMatchObject({ code: 0 });
+    await after.program.waitFor("bus connection moved");
+
+    for (const peelId of [together, inTurns]) {
+      const { id } = await shown(peelId);
+      await master.program.waitFor(new RegExp(`"enrollment.clone.suspected".*${id}`), 150_000);
+      expect((await shown(peelId)).trust).toContain("CLONE!");
+      expect(await renewalsOf(peelId)).toBe(0);
+    }
+    expect((await shown(alone)).trust).not.toContain("CLONE!");
+  }, 240_000);
+});
 
 test("with on_clone: revoke, the enrollment ends, and with it both hosts", async () => {
   const peelId = "web-3.example";
