@@ -22,6 +22,11 @@ export function attestationMessage(challenge: Uint8Array, caSpki: string): Uint8
   ]);
 }
 
+/** Signed by the key that a copied disk brought along: the host that holds it asks to join with another key. */
+export function copyMessage(challenge: Uint8Array, publicKey: string): Uint8Array {
+  return Buffer.concat([ascii("svc/copy/v1"), nul, challenge, nul, ascii(publicKey)]);
+}
+
 /** The purpose and each field, with a NUL byte between any two. */
 const separated = (purpose: string, fields: readonly string[]): Uint8Array =>
   ascii([purpose, ...fields].join("\0"));

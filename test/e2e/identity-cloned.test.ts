@@ -90,6 +90,13 @@ test("copies of a disk ask with keys of their own, and the first host stays a me
   expect(new Set([seed, ...seeds]).size).toBe(3);
   expect(again.program.output()).not.toContain(copied);
 
+  const status = JSON.parse((await svc(bus, "status", "--output", "json")).stdout);
+  expect(status.copied).toEqual([expect.objectContaining({ id: first.id, peel_id: "golden_example" })]);
+  const { stdout: events } = await svc(bus, "events", "--output", "jsonl");
+  expect(events.match(/svc\/peel\/copied/g)).toHaveLength(1);
+  const { stdout: doctor } = await svc(bus, "doctor", peelId);
+  expect(doctor).toMatch(/warn +clone +a copy of its host asked to join/);
+
   // One gets another id, and the first host is still there.
   const named = await start(idOf("second"), copies[1], machine("2"));
   const second = await admit(named);

@@ -33,7 +33,7 @@ function start(machineId: string | undefined) {
   return log.records;
 }
 const kept = () =>
-  JSON.parse(readFileSync(files.instance, "utf8")) as { instance: string; machine_id?: string };
+  JSON.parse(readFileSync(files.instance, "utf8")) as { instance: string; machine_id?: string; copy?: true };
 function enroll() {
   for (const name of ["seed", "credentials", "newSeed", "administrators"] as const) {
     writeFileSync(files[name], `${name} of the first`);
@@ -75,7 +75,7 @@ test("with another machine id the identity of the other peel is put aside, once"
   }
   // What it knows of its fleet is as true as before.
   expect(existsSync(files.administrators)).toBe(true);
-  expect(kept()).toEqual({ instance: expect.any(String), machine_id: other });
+  expect(kept()).toEqual({ instance: expect.any(String), machine_id: other, copy: true });
   expect(kept().instance).not.toBe(instance);
   writeFileSync(files.seed, "its own");
   expect(start(other)).toEqual([]);

@@ -1,10 +1,11 @@
 import { existsSync, renameSync } from "node:fs";
 import * as v from "valibot";
-import { describeError } from "../../base/errors.ts";
+import { attempt, describeError } from "../../base/errors.ts";
 import { readTextIfPresent, secretMode, writeFileAtomic } from "../../base/files/file.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import { displayPeelId } from "../../base/names/peel-id.ts";
+import { keyPairFromSeed } from "../../identity/mod.ts";
 import { readEnrollmentId } from "./enrollment-id.ts";
 import type { IdentityFiles } from "./identity.ts";
 
@@ -14,6 +15,8 @@ const instanceSchema = v.object({
   instance: v.pipe(v.string(), v.regex(/^[0-9a-f]{32}$/)),
   /** Absent while the host had none. */
   machine_id: v.optional(v.string()),
+  /** Until a host that is a copy has joined with a key of its own. */
+  copy: v.optional(v.literal(true)),
 });
 type Instance = v.InferOutput<typeof instanceSchema>;
 
@@ -60,7 +63,11 @@ export function leaveTwin({ peelId, files, belongings, machineId, random, log }:
     );
   }
   const instance = isCopy || known === undefined ? Buffer.from(random(16)).toString("hex") : known.instance;
-  const next: Instance = { instance, ...(now === undefined ? {} : { machine_id: now }) };
+  const next: Instance = {
+    instance,
+    ...(now === undefined ? {} : { machine_id: now }),
+    ...(isCopy || known?.copy === true ? { copy: true } : {}),
+  };
   try {
     writeFileAtomic(files.instance, `${JSON.stringify(next)}\n`, secretMode);
   } catch (thrown) {
@@ -70,6 +77,19 @@ export function leaveTwin({ peelId, files, belongings, machineId, random, log }:
       reason: describeError(thrown),
     });
   }
+}
+
+/** The key of the peel that this host is a copy of, until it has joined with its own. */
+export function copiedKey({ instance, seed }: Pick<IdentityFiles, "instance" | "seed">, log: Log) {
+  if (readInstance(instance, log)?.copy !== true) return undefined;
+  const text = readTextIfPresent(`${seed}${aside}`);
+  return text === undefined ? undefined : attempt(() => keyPairFromSeed("user", text.trim()));
+}
+
+/** This host has joined: it is nobody's copy any more. */
+export function settleCopy({ instance }: Pick<IdentityFiles, "instance">, log: Log): void {
+  const { copy, ...known } = readInstance(instance, log) ?? {};
+  if (copy === true) writeFileAtomic(instance, `${JSON.stringify(known)}\n`, secretMode);
 }
 
 /** systemd writes `uninitialized` until the first start of a host is complete. */

@@ -9,6 +9,6 @@ export {
   loadOrCreateKey,
   resolvePeelId,
 } from "./identity.ts";
-export { leaveTwin } from "./instance.ts";
+export { copiedKey, leaveTwin, settleCopy } from "./instance.ts";
 export { createKeyRing, type KeyRing } from "./key-ring.ts";
 export { dropPendingKey, loadPendingKey, readPendingKey } from "./pending-key.ts";

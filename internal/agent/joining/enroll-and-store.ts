@@ -3,12 +3,18 @@ import { secretMode, writeFileAtomic } from "../../base/files/file.ts";
 import { writing } from "../../base/files/new-files.ts";
 import type { Random } from "../../base/id.ts";
 import { displayPeelId } from "../../base/names/peel-id.ts";
-import { type IdentityFiles, loadOrCreateKey, storeEnrollmentId } from "../identity/mod.ts";
+import {
+  copiedKey,
+  type IdentityFiles,
+  loadOrCreateKey,
+  settleCopy,
+  storeEnrollmentId,
+} from "../identity/mod.ts";
 import type { Administrators, CommandKeys, RecoveryKeys } from "../trust/mod.ts";
 import { type EnrollOptions, enrollPeel } from "./enroll.ts";
 
-export interface EnrollAndStoreOptions extends Omit<EnrollOptions, "key" | "metadata"> {
-  files: Pick<IdentityFiles, "seed" | "enrollment" | "credentials">;
+export interface EnrollAndStoreOptions extends Omit<EnrollOptions, "key" | "metadata" | "copied"> {
+  files: Pick<IdentityFiles, "seed" | "enrollment" | "credentials" | "instance">;
   commandKeys: Pick<CommandKeys, "replace">;
   recoveryKeys: Pick<RecoveryKeys, "learn">;
   administrators: Pick<Administrators, "learn">;
@@ -26,6 +32,7 @@ export async function enrollAndStore(options: EnrollAndStoreOptions): Promise<st
   const enrolled = await enrollPeel({
     ...options,
     key: loadOrCreateKey(files.seed, options.random),
+    copied: copiedKey(files, log),
     metadata: { os: process.platform, arch: process.arch },
   });
   try {
@@ -34,6 +41,7 @@ export async function enrollAndStore(options: EnrollAndStoreOptions): Promise<st
     options.recoveryKeys.learn(enrolled.recoveryKeys);
     options.administrators.learn(enrolled.administrators);
     storeEnrollmentId(files.enrollment, enrolled.enrollmentId);
+    settleCopy(files, log);
     writing(files.credentials, () => writeFileAtomic(files.credentials, enrolled.credentials, secretMode));
   } catch (cause) {
     const reason = cause instanceof SvcError ? cause.message : describeError(cause);

@@ -6,7 +6,7 @@ import type { Log } from "../../base/log.ts";
 import { displayPeelId } from "../../base/names/peel-id.ts";
 import { type JoinToken, joinProof } from "../../identity/join-token/mod.ts";
 import { deriveCurveKey, type KeyPair, keyFingerprint } from "../../identity/mod.ts";
-import { attestationMessage, enrollmentMessage } from "../../wire/enrollment-messages.ts";
+import { attestationMessage, copyMessage, enrollmentMessage } from "../../wire/enrollment-messages.ts";
 import type { Prove } from "../evidence/mod.ts";
 import { awaitDecision } from "./await-decision.ts";
 import { downloadCredentials, type Enrolled } from "./download.ts";
@@ -22,6 +22,8 @@ export interface EnrollOptions {
   masters: MasterClient;
   peelId: string;
   key: KeyPair;
+  /** The key of the peel that this host is a copy of. */
+  copied?: KeyPair | undefined;
   hostname: string;
   metadata: Record<string, string>;
   /** Proves what this host is, in addition to its key; absent when nothing is configured. */
@@ -104,7 +106,7 @@ async function submit(options: EnrollOptions): Promise<{ id: string; state: stri
         challenge_id: nonce.body.challenge_id,
         signature: encodeBase64(key.sign(enrollmentMessage(challenge, curvePublicKey))),
         hostname: options.hostname,
-        metadata: options.metadata,
+        metadata: { ...options.metadata, ...copyOf(options, challenge) },
         ...attest(key, challenge, trustedSpki),
         ...defined({ evidence }),
         ...proveToken(options, challenge),
@@ -166,6 +168,13 @@ function isLost({ status, body }: Answer): boolean {
 
 function textsOf(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((text) => typeof text === "string") : [];
+}
+
+/** Proves of which peel this host is a copy. It is in what every version of masters takes. */
+function copyOf({ copied, key }: EnrollOptions, challenge: Uint8Array) {
+  if (copied === undefined) return {};
+  const signature = encodeBase64(copied.sign(copyMessage(challenge, key.publicKey)));
+  return { copy_of: { public_key: copied.publicKey, signature } };
 }
 
 /** The proof of the token; empty without one. */

@@ -54,17 +54,27 @@ test.each([
 
 test("a suspected clone is a failure that names the command", () => {
   const record = { ...base, peelId: "a", publicKey: "U", curvePublicKey: "X", createdAt: 0, updatedAt: 0 };
-  expect(judgeClone(record, {})).toMatchObject({ level: "ok", message: expect.stringContaining("renewal") });
+  expect(judgeClone(record, {}, now)).toMatchObject({
+    level: "ok",
+    message: expect.stringContaining("renewal"),
+  });
   const since = "2026-01-01T00:00:00.000Z";
-  const one = judgeClone(record, { one_instance_since: since, restored_at: since });
+  const one = judgeClone(record, { one_instance_since: since, restored_at: since }, now);
   expect(one).toMatchObject({
     level: "ok",
     message: `only one instance of it was seen since ${since}; its host was set back to an earlier state at ${since}`,
   });
-  for (const { message } of [judgeClone(record, {}), one]) expect(message).not.toContain("no other host");
-  const found = judgeClone({ ...record, cloneSuspected: true, cloneSeenAt: now }, {});
+  for (const { message } of [judgeClone(record, {}, now), one])
+    expect(message).not.toContain("no other host");
+  const found = judgeClone({ ...record, cloneSuspected: true, cloneSeenAt: now }, {}, now);
   expect(found).toMatchObject({
     level: "fail",
     next: expect.stringContaining("svc enroll clear-clone enr-1"),
   });
+});
+
+test("a copy that asked to join is a warning for a day", () => {
+  const record = { ...base, peelId: "a", publicKey: "U", curvePublicKey: "X", createdAt: 0, updatedAt: 0 };
+  const levelAfter = (ms: number) => judgeClone({ ...record, copiedAt: now - ms }, {}, now).level;
+  expect([levelAfter(0), levelAfter(day - 1), levelAfter(day)]).toEqual(["warn", "warn", "ok"]);
 });

@@ -7,6 +7,7 @@ import type { Finding } from "../../program/diagnosis/mod.ts";
 /** The default of `enroll.recovery_window`, where no master reports its own. */
 const usualWindowMs = 8_760 * 3600_000;
 /** A peel renews at two thirds of the lifetime, at most a tenth later. */
+const dayMs = 24 * 3600_000;
 const renewsBy = 2 / 3 + 1 / 10;
 
 type Credentials = Pick<
@@ -86,9 +87,17 @@ interface Instances {
 
 /** Whether two hosts appear to hold the identity of the peel. A copy that does not run is not seen. */
 export function judgeClone(
-  { id, cloneSuspected, cloneSeenAt }: Enrollment,
+  { id, cloneSuspected, cloneSeenAt, copiedAt }: Enrollment,
   { one_instance_since: since, restored_at: restoredAt }: Instances,
+  now: number,
 ): Finding {
+  if (cloneSuspected !== true && copiedAt !== undefined && now - copiedAt < dayMs) {
+    return {
+      level: "warn",
+      message: `a copy of its host asked to join at ${rfc3339(copiedAt)}, with a key of its own`,
+      next: "give the copy another id, or remove the data directory of the peel on it",
+    };
+  }
   if (cloneSuspected !== true) {
     const only =
       since === undefined

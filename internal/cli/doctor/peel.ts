@@ -122,7 +122,7 @@ const stepsOfRecord = ({ record, beat, instance, report }: PeelReads): readonly 
   },
   {
     ...needsEnrollment("clone"),
-    check: async (context) => judgeClone(await record(context), await instance(context)),
+    check: async (context) => judgeClone(await record(context), await instance(context), context.clock.now()),
   },
   {
     ...needsEnrollment("root", "see svc ca rotate status"),

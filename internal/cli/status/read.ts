@@ -20,12 +20,14 @@ import { NoMaster } from "../request.ts";
 
 /** The state of a fleet. */
 export interface FleetStatus {
-  peels: Omit<PeelSurvey, "suspended" | "clones" | "credentials" | "ending">;
+  peels: Omit<PeelSurvey, "suspended" | "clones" | "copied" | "credentials" | "ending">;
   pending: EnrollmentSummary[];
   /** Members that are kept off the bus. */
   suspended: PeelSurvey["suspended"];
   /** Members whose identity two hosts appear to hold. */
   clones: PeelSurvey["clones"];
+  /** Members of which a copy of the host asked to join within a day. */
+  copied: NonNullable<PeelSurvey["copied"]>;
   /** Members whose credentials have ended, or end soon: peels renew them by themselves. */
   credentials: PeelSurvey["credentials"];
   /** Users of the bus that are refused because no valid record has their key. */
@@ -145,9 +147,9 @@ export async function readStatus(
         : `masters cannot store their heartbeats: ${problem}`,
     );
   }
-  const { suspended, clones, credentials, ending, ...peels } = survey;
+  const { suspended, clones, copied = [], credentials, ending, ...peels } = survey;
   const status: FleetStatus = {
-    ...{ peels, pending, suspended, clones, credentials, strays, jobs, candidates, rollouts },
+    ...{ peels, pending, suspended, clones, copied, credentials, strays, jobs, candidates, rollouts },
     masters: masters.masters.map(({ since, answers: _, leases: __, rollouts: ___, keys: ____, ...one }) => ({
       ...one,
       started_at: since,

@@ -99,7 +99,8 @@ function totalsOf(status: FleetStatus): Parameters<typeof formatFields>[0] {
 
 /** The tables with their rows, of which some may have none. */
 function tablesOf(status: FleetStatus): [Columns, string[][]][] {
-  const { peels, pending, suspended, clones, strays, jobs, rollouts, masters, leases, ending } = status;
+  const { peels, pending, suspended, clones, copied, strays, jobs, rollouts, masters, leases, ending } =
+    status;
   const { candidates } = status;
   return [
     [
@@ -122,6 +123,10 @@ function tablesOf(status: FleetStatus): [Columns, string[][]][] {
     [
       { "CLONE SUSPECTED": "id", "PEEL ID": "text", SEEN: "ago" },
       clones.map((one) => [one.id, displayPeelId(one.peel_id), one.seen_at]),
+    ],
+    [
+      { COPIED: "id", "PEEL ID": "text", SEEN: "ago" },
+      copied.map((one) => [one.id, displayPeelId(one.peel_id), one.copied_at]),
     ],
     [
       { STRAY: "text", KEY: "text", REFUSED: "ago" },

@@ -158,6 +158,12 @@ export const surveyPeels = operation({
         v.array(v.object({ id: v.string(), peel_id: peelId, seen_at: timestamp })),
         "Members whose identity two hosts appear to hold",
       ),
+      copied: v.exactOptional(
+        described(
+          v.array(v.object({ id: v.string(), peel_id: peelId, copied_at: timestamp })),
+          "Members of which a copy of the host asked to join within a day, with a key of its own",
+        ),
+      ),
       credentials: described(
         v.object({ ended: integer, within_7_days: integer, within_30_days: integer }),
         "Credentials of members that have ended, or end soon",

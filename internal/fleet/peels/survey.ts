@@ -71,24 +71,29 @@ function judgeBeats(beats: readonly Stored<Heartbeat>[]) {
   };
 }
 
-/** Those that are kept off the bus, and members whose identity two hosts appear to hold. */
-async function readMarked({ directory, enrollments }: SurveyDeps) {
+/** Those that are kept off the bus, and members whose identity two hosts appear to hold, or whose host was copied. */
+async function readMarked({ directory, enrollments, clock }: SurveyDeps) {
   const suspended: { id: string; peel_id: string; at: string; reason: string }[] = [];
   const clones: { id: string; peel_id: string; seen_at: string }[] = [];
+  const copied: { id: string; peel_id: string; copied_at: string }[] = [];
   await mapBounded(directory.marked(), { atOnce }, async (id) => {
     const found = await loadEnrollment(enrollments, id).catch(() => undefined);
     // It has just ended.
     if (found === undefined) return;
-    const { peelId, suspended: since, cloneSuspected, cloneSeenAt, updatedAt } = found.record;
+    const { peelId, suspended: since, cloneSuspected, cloneSeenAt, copiedAt, updatedAt } = found.record;
     if (since !== undefined) {
       suspended.push({ id, peel_id: peelId, at: rfc3339(since.at), reason: since.reason });
     }
-    if (cloneSuspected === true && directory.memberOf(peelId)?.id === id) {
+    const isMember = directory.memberOf(peelId)?.id === id;
+    if (copiedAt !== undefined && isMember && clock.now() - copiedAt < dayMs) {
+      copied.push({ id, peel_id: peelId, copied_at: rfc3339(copiedAt) });
+    }
+    if (cloneSuspected === true && isMember) {
       clones.push({ id, peel_id: peelId, seen_at: rfc3339(cloneSeenAt ?? updatedAt) });
     }
   });
   const byId = (one: { id: string }, other: { id: string }) => (one.id < other.id ? -1 : 1);
-  return { suspended: suspended.sort(byId), clones: clones.sort(byId) };
+  return { suspended: suspended.sort(byId), clones: clones.sort(byId), copied: copied.sort(byId) };
 }
 
 /** How long the credentials of members last. */

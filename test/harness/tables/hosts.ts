@@ -75,6 +75,7 @@ export const hostTables: Samples = {
         ],
         suspended: [{ id: enr, ...namesOf(name), at, reason: name }],
         clones: [{ id: enr, ...namesOf(name), seen_at: at }],
+        copied: [{ id: enr, ...namesOf(name), copied_at: at }],
         credentials: { ended: many, within_7_days: 0, within_30_days: 0 },
         strays: [{ ...namesOf(name), bus_public_key: key, refused_at: at }],
         jobs: [{ ...summary, jid: job, deadline: end }],

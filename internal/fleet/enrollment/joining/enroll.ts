@@ -16,6 +16,7 @@ import {
 import { applyEvent, type Enrollments, findByPeel, insertEnrollment, lastVouched } from "../store/mod.ts";
 import { admissionOf, admitted, eventOfAdmission, isLetIn } from "./admit.ts";
 import { type Challenges, consumeChallenge } from "./challenge.ts";
+import { type NoteCopyDeps, noteCopy } from "./note-copy.ts";
 import type { PendingTable } from "./pending-table.ts";
 import { provenEvidence, type VerifyEvidence, withEvidence } from "./proven.ts";
 import type { Submission } from "./validate.ts";
@@ -49,6 +50,8 @@ export interface EnrollDeps {
    * @throws SvcError `unavailable` when it cannot be recorded: then nothing is decided
    */
   begin(decision: Decision): Promise<(outcome: "done" | "failed") => Promise<void>>;
+  /** Where the copy of a host is noted; absent in tests of other parts. */
+  copies?: NoteCopyDeps;
   metrics: { keyMismatch(): void };
   log: Log;
 }
@@ -93,6 +96,7 @@ export async function takeSubmission(
     throw new SvcError("unauthorized", "signature verification failed");
   }
   verifyAttestation(submission, challenge);
+  if (deps.copies !== undefined) await noteCopy(deps.copies, submission, challenge);
   const evidence = await provenEvidence(deps, submission, challenge);
   deps.log.info("enrollment.verify.success", { peel_id: peelId, evidence: evidence?.type });
 

@@ -70,6 +70,7 @@ export const enrollmentFields = {
   /** Someone renewed with a key that is not the current one. */
   cloneSuspected: ["CloneSuspected", optional(v.boolean()), "Two hosts appear to hold this identity"],
   cloneSeenAt: ["clone_seen_at", optional(time), "When the second holder was last seen"],
+  copiedAt: ["copied_at", optional(time), "When a copy of its host last asked to join with a key of its own"],
   /** The peel gets its credentials by recovery. */
   succeeded: ["succeeded", optional(v.boolean()), "A succession took over this enrollment"],
   /** Its state stays. */

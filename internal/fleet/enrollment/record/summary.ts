@@ -48,7 +48,7 @@ const listed = record(
   {
     ...someOf(enrollmentFields, ["id", "peelId", "publicKey", "hostname", "address", "labels", "leftSites"]),
     ...someOf(enrollmentFields, ["state", "trustedCaSpki", "trustMismatch", "credsExpiresAt"]),
-    ...someOf(enrollmentFields, ["cloneSuspected", "busPublicKey"]),
+    ...someOf(enrollmentFields, ["cloneSuspected", "copiedAt", "busPublicKey"]),
     createdAt: ["created_at", timestamp],
     // Of these no more than is listed, since they take longer than all others together.
     evidence: optional(part({ type: v.picklist(evidenceTypes) }, { isOpen })),
@@ -82,6 +82,8 @@ export type KnownEnrollment = EnrollmentSummary & {
   busKeys: readonly string[];
   /** The enrolled key. */
   publicKey: string;
+  /** When a copy of its host asked to join, milliseconds since the Unix epoch. */
+  copiedAt?: number;
   /** Two hosts appear to hold this identity, whatever else lists show. */
   cloneSuspected: boolean;
 };
@@ -94,11 +96,11 @@ export type KnownEnrollment = EnrollmentSummary & {
  */
 export function readSummary(map: StoredMap): KnownEnrollment {
   const found = listed.parse(map);
-  const { labels, leftSites, credsExpiresAt, publicKey, cloneSuspected = false } = found;
+  const { labels, leftSites, credsExpiresAt, copiedAt, publicKey, cloneSuspected = false } = found;
   const current = found.busPublicKey === undefined ? [] : [found.busPublicKey];
   return {
     ...summaryOf(found),
-    ...defined({ labels, leftSites, credsExpiresAt }),
+    ...defined({ labels, leftSites, credsExpiresAt, copiedAt }),
     ...{ publicKey, cloneSuspected },
     busKeys: [...new Set([...current, ...(found.busKeys ?? []).map((key) => key.public_key)])],
   };

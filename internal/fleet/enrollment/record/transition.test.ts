@@ -60,7 +60,7 @@ const specified = new Set([
   "pending prove pending",
   "approved label approved",
   ...["issued", "active"].flatMap((state) =>
-    ["renew", "recover", "rekey", "suspect-clone", "clear-clone", "label"].map(
+    ["renew", "recover", "rekey", "suspect-clone", "clear-clone", "note-copy", "label"].map(
       (type) => `${state} ${type} ${state}`,
     ),
   ),

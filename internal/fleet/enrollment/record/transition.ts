@@ -21,6 +21,8 @@ export type EnrollmentEvent =
   | { type: "rekey"; key: BusKey; publicKey: string; curvePublicKey: string; proof: RekeyProof }
   | { type: "suspect-clone" }
   | { type: "clear-clone"; operator: string }
+  /** A copy of its host asked to join with a key of its own. */
+  | { type: "note-copy" }
   /** A host that waits proved more about itself. */
   | { type: "prove"; evidence: Evidence }
   /** The whole set. It decides nothing. */
@@ -43,7 +45,7 @@ export const transitions: Record<
 function whileMember(state: EnrollmentState) {
   return {
     ...{ suspend: state, resume: state, renew: state, recover: state, rekey: state },
-    ...{ "suspect-clone": state, "clear-clone": state, label: state },
+    ...{ "suspect-clone": state, "clear-clone": state, "note-copy": state, label: state },
   };
 }
 
@@ -126,6 +128,8 @@ export function transition(record: Enrollment, event: EnrollmentEvent, now: numb
       if (cloneSuspected === true) return { ...cleared, decidedBy: event.operator };
       throw refused(record, "clear the clone mark of", "no clone is suspected");
     }
+    case "note-copy":
+      return { ...next, copiedAt: now };
     case "prove":
       return { ...next, evidence: event.evidence };
     case "label": {

@@ -51,7 +51,7 @@ export interface Directory {
   labelsOf(peelId: string): Labels | undefined;
   /** Whether this peel is suspended. */
   isSuspended(peelId: string): boolean;
-  /** The valid enrollments that are suspended, or of which a clone is suspected. */
+  /** The valid enrollments that are suspended, of which a clone is suspected, or whose host was copied. */
   marked(): string[];
   /** Number of suspended peels. */
   countSuspended(): number;
@@ -142,7 +142,10 @@ export function createDirectory(deps: DirectoryDeps): Directory {
     labelsOf: (peelId) => (members.has(peelId) ? indexed(roll, peelId)?.labels : undefined),
     isSuspended: (peelId) => indexed(roll, peelId)?.trust === "SUSPENDED",
     marked: () =>
-      valid(roll, (item) => item.trust === "SUSPENDED" || item.cloneSuspected).map(({ id }) => id),
+      valid(
+        roll,
+        (item) => item.trust === "SUSPENDED" || item.cloneSuspected || item.copiedAt !== undefined,
+      ).map(({ id }) => id),
     countSuspended: () => valid(roll, ({ trust }) => trust === "SUSPENDED").length,
     countTampered: () => view.kept().filter(({ item }) => isTampered(item)).length,
     countByState: () => ({ ...roll.countsByState }),

@@ -61,6 +61,7 @@ const full: Required<Enrollment> = {
   previousPublicKey: "UBEFORE",
   cloneSuspected: true,
   succeeded: true,
+  copiedAt: 1_767_225_600_000,
   cloneSeenAt: 12_000,
   suspended: { at: 8_000, reason: "floods" },
   direct: false,
@@ -151,7 +152,7 @@ describe("a mutation is found", () => {
     const map = decodeMap(encodeRecord(min)) as Record<string, Plain>;
     expect(fits(map)).toBe(true);
     const added = Object.keys(stored).filter((name) => !Object.hasOwn(map, name));
-    expect(added).toHaveLength(36);
+    expect(added).toHaveLength(37);
     for (const name of added) {
       expect([name, fits({ ...map, [name]: stored[name] as Plain })]).toEqual([name, false]);
     }

@@ -1,4 +1,4 @@
-export { notifyOfClone } from "./clone.ts";
+export { notifyOfClone, notifyOfCopy } from "./clone.ts";
 export { isComplianceEvent, notifyOfCompliance, readCompliance } from "./compliance.ts";
 export { type DropCause, dropCauses } from "./drop.ts";
 export {

@@ -3,7 +3,7 @@ import type { RoomDeps } from "../../../doors/rooms/mod.ts";
 import { createPendingTable } from "../../../fleet/enrollment/joining/mod.ts";
 import { createEventFeed } from "../../../fleet/events/mod.ts";
 import { requestMasterReadiness } from "../../../fleet/masters/mod.ts";
-import { createJobLookup } from "../../../fleet/reactor/events/mod.ts";
+import { createJobLookup, notifyOfCopy } from "../../../fleet/reactor/events/mod.ts";
 import { releaseStandings } from "../../../fleet/releases/mod.ts";
 import { createRecordMac } from "../../../identity/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
@@ -133,6 +133,10 @@ function enrollmentDeps(need: OperationsNeed): RoomDeps["enrollment"] {
     enroll: {
       ...{ ...joining.joining, enrollments, challenges, metrics, clock, random, log },
       isKnown: (peelId: string) => directory.idOf(peelId) !== undefined,
+      copies: {
+        ...{ enrollments, directory, clock, log },
+        notifyOfCopy: (id: string, peelId: string) => notifyOfCopy(connection.bus, id, peelId),
+      },
       get ownCaSpkis() {
         return pinsOf(certificate.certificates.current());
       },
