@@ -17,6 +17,7 @@ import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { call, postJson } from "../harness/enrollee.ts";
 import { type MasterDaemon, startMasterBinary, svc } from "../harness/fleet.ts";
 import { runRecord } from "../harness/run-record.ts";
+import { until } from "../harness/until.ts";
 import { vouchersOf } from "../harness/vouchers.ts";
 
 // What the masters know of peels, through the compiled binaries: at the terminal and over REST.
@@ -83,6 +84,7 @@ beforeAll(async () => {
   await (await openBucket(stored, "settings")).put("web-2_example", encodeSettingsRecord(record));
   await (await openBucket(stored, "peel-heartbeat")).put("web-1_example", encode({}));
   answers = answersOf((await rest("openapi.json")).json as ApiText);
+  await hasFiles(master);
 });
 afterAll(async () => {
   await stored?.drain();
@@ -90,10 +92,13 @@ afterAll(async () => {
   await bus?.[Symbol.asyncDispose]();
 });
 
-const rest = (path: string, token = master.token) =>
-  call(
-    { url: master.url, ca: bus.caPem },
-    { path: `/api/v1/${path}`, headers: { authorization: `Bearer ${token}` } },
+const rest = (path: string, token = master.token, { url } = master) =>
+  call({ url, ca: bus.caPem }, { path: `/api/v1/${path}`, headers: { authorization: `Bearer ${token}` } });
+/** A master answers before it has read which state files are published, and then without them. */
+const hasFiles = (of: MasterDaemon) =>
+  until(
+    async () => (await rest("peels", of.token, of)).json as { environment?: string }[],
+    (found) => found.length > 0 && found.every(({ environment }) => environment === "base"),
   );
 const send = (method: string, path: string, token: string, body?: object) =>
   body === undefined
@@ -179,12 +184,9 @@ test("svc shows the last job and the settings of a peel, and another master says
   );
   // It has seen no event, as a master after its restart.
   await using other = await startMasterBinary(bus);
-  const path = "/api/v1/peels";
-  const reported = (url: string, token: string) =>
-    call({ url, ca: bus.caPem }, { path, headers: { authorization: `Bearer ${token}` } });
   const known = (await rest("peels")).json as Record<string, unknown>[];
   const same = known.map(({ alive_since: _, silent_since: __, ...rest }) => rest);
-  expect((await reported(other.url, other.token)).json).toMatchObject(same);
+  expect(await hasFiles(other)).toMatchObject(same);
 });
 
 const namesOf = (host: string) => ({
