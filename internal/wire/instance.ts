@@ -12,7 +12,7 @@ const fields = {
 } as const;
 const instance = part(fields, { isOpen: true });
 
-/** Which process of a peel sent a message, and its which of its messages it is. */
+/** Which process of a peel sent a message, and which of its messages this is. */
 export type Instance = v.InferOutput<typeof instance.read>;
 
 /** A field of hellos and heartbeats; absent in those of earlier versions, and where it cannot be read. */

@@ -5,6 +5,7 @@ import { startBus, type TestBus } from "../harness/bus.ts";
 import { freshAddress } from "../harness/client.ts";
 import { type Daemon, type MasterDaemon, startMasterBinary, startPeelBinary, svc } from "../harness/fleet.ts";
 import { startRelay } from "../harness/relay.ts";
+import { until } from "../harness/until.ts";
 
 // An image of the disk of an enrolled peel starts as two more hosts. Each host has a machine-id of its own, in a mount
 // namespace, and runs the compiled peel.
@@ -90,8 +91,11 @@ test("copies of a disk ask with keys of their own, and the first host stays a me
   expect(new Set([seed, ...seeds]).size).toBe(3);
   expect(again.program.output()).not.toContain(copied);
 
-  const status = JSON.parse((await svc(bus, "status", "--output", "json")).stdout);
-  expect(status.copied).toEqual([expect.objectContaining({ id: first.id, peel_id: "golden_example" })]);
+  // What a master lists follows what it stores.
+  const copiedNow = async () => JSON.parse((await svc(bus, "status", "--output", "json")).stdout).copied;
+  expect(await until(copiedNow, (found) => found.length > 0)).toEqual([
+    expect.objectContaining({ id: first.id, peel_id: "golden_example" }),
+  ]);
   const { stdout: events } = await svc(bus, "events", "--output", "jsonl");
   expect(events.match(/svc\/peel\/copied/g)).toHaveLength(1);
   const { stdout: doctor } = await svc(bus, "doctor", peelId);

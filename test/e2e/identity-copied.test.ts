@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { openBucket } from "../../internal/bus/storage/mod.ts";
+import { readHeartbeat } from "../../internal/wire/heartbeat.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { freshAddress } from "../harness/client.ts";
 import { type Daemon, type MasterDaemon, startMasterBinary, startPeelBinary, svc } from "../harness/fleet.ts";
@@ -64,14 +65,18 @@ async function start(peelId: string, dir: string): Promise<Daemon> {
   return peel;
 }
 
-/** Resolves when a peel has stored a heartbeat after this one. @returns its revision */
-async function heartbeatAfter(peelId: string, revision: number): Promise<number> {
+/** Resolves when the last heartbeat of a peel is by another process than this one. @returns that process */
+async function heartbeatOf(peelId: string, other?: string): Promise<string> {
   const fleet = await connectTo(bus, "master");
   const beats = await openBucket(fleet, "peel-heartbeat");
-  const read = async () => (await beats.get(peelId.replaceAll(".", "_")))?.revision ?? 0;
-  const found = await until(read, (one) => one > revision);
-  await fleet.nats.close();
-  return found;
+  const read = async () => {
+    const { value } = (await beats.get(peelId.replaceAll(".", "_"))) ?? {};
+    const id = value && readHeartbeat(value)?.instance?.id;
+    return id && Buffer.from(id).toString("hex");
+  };
+  const found = await until(read, (id) => id !== undefined && id !== other);
+  await fleet.drain();
+  return String(found);
 }
 
 /** Sends the request to renew, which reaches every host with this ID. */
@@ -117,22 +122,21 @@ describe("without a renewal", () => {
     const [together, inTurns, alone] = ["web-4.example", "web-5.example", "web-6.example"];
     const [first, second, third] = [await copied(together), await copied(inTurns), await copied(alone)];
     const port = Number(new URL(bus.url).port);
-    const relay = await startRelay(port);
+    const relay = stack.use(await startRelay(port));
     const through: TestBus = Object.create(bus, { url: { value: `tls://localhost:${relay.port}` } });
     const away = stack.use(startPeelBinary(through, master.url, inTurns, { dir: second.original }));
     await away.program.waitFor("peel connected");
-    const stored = await heartbeatAfter(inTurns, 0);
+    const process = await heartbeatOf(inTurns);
     const before = await start(alone, third.original);
     await start(together, first.original);
     await start(together, first.copy);
 
     // Cut off from the bus, its process runs on. Its copy runs meanwhile, and ends.
-    await relay.close();
-    const last = await heartbeatAfter(inTurns, stored - 1);
+    relay.cut();
     const meanwhile = await start(inTurns, second.copy);
-    await heartbeatAfter(inTurns, last);
+    await heartbeatOf(inTurns, process);
     await meanwhile[Symbol.asyncDispose]();
-    stack.use(await startRelay(port, undefined, { host: "127.0.0.1", port: relay.port }));
+    relay.mend();
     await before[Symbol.asyncDispose]();
     const after = await start(alone, third.original);
     expect(await renew(alone)).toMatchObject({ code: 0 });

@@ -48,14 +48,14 @@ test("while the link is cut, the masters say so, the peel stays at its site, and
     ...[`touch ${started}; sleep 3; echo done`, "--timeout", "2m", "--output", "json"],
   ]);
   await until(() => existsSync(started));
-  await relay.close();
+  relay.cut();
   await untilSite(fleet, "berlin", "cut off");
   await until(() => done() === 1);
   expect(await fleet.busOf(peel, 2)).toMatchObject({ status: "up", message: "at the bus of site berlin" });
   const status = await fleet.svc("cluster", "status");
   expect([status.code, status.stderr]).toEqual([1, expect.stringContaining("cut off: site berlin")]);
   expect((await jobs()).map((job) => job.status)).not.toContain("completed");
-  relay = await startRelay(fleet.sitePort, "127.0.0.3", { ...hub, port: relay.port });
+  relay.mend();
   await untilSite(fleet, "berlin", "up", 1);
   const listed = await until(jobs, (found) => found.every((job) => job.status === "completed"));
   expect(listed).toHaveLength(1);

@@ -7,6 +7,9 @@ export interface Relay extends AsyncDisposable {
   readonly open: number;
   /** Resolves with the next connection. */
   connected(): Promise<void>;
+  /** Ends what runs through it, and lets nothing through until it is mended. It keeps its port. */
+  cut(): void;
+  mend(): void;
   close(): Promise<void>;
 }
 
@@ -22,7 +25,9 @@ export async function startRelay(
   const sockets = new Set<Socket>();
   let waiting: (() => void)[] = [];
   let open = 0;
+  let isCut = false;
   const server = createServer((client) => {
+    if (isCut) return void client.destroy();
     const target = connect({ port: targetPort, host: at.host, localAddress: from });
     open++;
     client.on("close", () => open--);
@@ -45,11 +50,14 @@ export async function startRelay(
   const address = server.address();
   const port = address === null || typeof address === "string" ? 0 : address.port;
   let closed = false;
+  const destroyAll = () => {
+    for (const socket of sockets) socket.destroy();
+  };
   const close = async () => {
     if (closed) return;
     closed = true;
     const ended = new Promise((resolve) => server.close(resolve));
-    for (const socket of sockets) socket.destroy();
+    destroyAll();
     await ended;
   };
   return {
@@ -58,6 +66,13 @@ export async function startRelay(
       return open;
     },
     connected: () => new Promise<void>((resolve) => waiting.push(resolve)),
+    cut() {
+      isCut = true;
+      destroyAll();
+    },
+    mend() {
+      isCut = false;
+    },
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -6,8 +6,8 @@ import type { Finding } from "../../program/diagnosis/mod.ts";
 
 /** The default of `enroll.recovery_window`, where no master reports its own. */
 const usualWindowMs = 8_760 * 3600_000;
-/** A peel renews at two thirds of the lifetime, at most a tenth later. */
 const dayMs = 24 * 3600_000;
+/** A peel renews at two thirds of the lifetime, at most a tenth later. */
 const renewsBy = 2 / 3 + 1 / 10;
 
 type Credentials = Pick<

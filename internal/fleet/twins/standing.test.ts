@@ -86,6 +86,17 @@ describe("no clone", () => {
       "a version before it, after one that names its process",
       [...beats("A", 0, 100), ...beats("-", 103, 300)],
     ],
+    [
+      "a connection that is reported before the first message, by a server whose clock is ahead",
+      [...beats("A", 0, 100), [104.5, "+"], ...beats("B", 103, 133), [140, "A12"], [141, "B9"]],
+    ],
+    [
+      "the same of a third one",
+      [
+        ...([...beats("A", 0, 40), ...beats("B", 60, 100), [104.5, "+"]] as Step[]),
+        ...([...beats("C", 103, 143), [144, "B9"], [145, "A9"]] as Step[]),
+      ],
+    ],
     ["two for less than 30 s", merged(beats("A", 0, 300), beats("B", 101, 121))],
     ["two for 30 s", merged(beats("A", 0, 130), beats("B", 100, 130))],
     [
@@ -146,6 +157,34 @@ describe("a clone", () => {
         [59.9, "+"],
       ],
       59.9,
+    ],
+    [
+      "in turns, back a second after the other one's first message",
+      [
+        ...([
+          [0, "A1"],
+          [10, "+"],
+          [10, "B1"],
+          [11, "+"],
+          [11, "A2"],
+          [41, "A3"],
+        ] as Step[]),
+      ],
+      41,
+    ],
+    [
+      "the same, the report of the first connection comes after the message",
+      [
+        ...([
+          [0, "A1"],
+          [10, "B1"],
+          [9.9, "+"],
+          [11, "+"],
+          [11, "A2"],
+          [41, "A3"],
+        ] as Step[]),
+      ],
+      41,
     ],
     [
       "in turns, while the other restarts",

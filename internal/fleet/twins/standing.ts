@@ -56,7 +56,8 @@ export function receive(standing: Standing, { instance, at }: Message): Judged {
   const { id, seq } = instance ?? { id: "", seq: 0 };
   const known = standing.seen.find((one) => one.id === id);
   if (known === undefined) {
-    return { standing: connect(withSeen(standing, { id, first: at, last: at, seq }), id, at) };
+    const fresh = { id, first: at, last: at, seq };
+    return { standing: connect(withSeen(standing, fresh), id, (opened) => isFirst(opened, fresh)) };
   }
   if (instance !== undefined && seq <= known.seq) return receiveLow(standing, known, { seq, at });
   if (isSetBack(standing, known, at)) return restored(standing, known, { seq, at });
@@ -65,25 +66,28 @@ export function receive(standing: Standing, { instance, at }: Message): Judged {
   const { low: _, ...rest } = known;
   const spaced = at - known.last >= spacedMs ? { before: known.last } : {};
   const next = replaced(standing, { ...rest, ...spaced, seq, last: at });
-  return judge(connect(next, id, at), id, at);
+  return judge(
+    connect(next, id, (opened) => isGreeting(opened, at)),
+    id,
+    at,
+  );
 }
 
 /** Takes that a connection of this key was opened. */
 export function open(standing: Standing, at: number): Judged {
-  const [, second] = standing.seen;
-  // It matters only whether it was opened after another instance was first seen.
-  if (second === undefined || at <= second.first) return { standing };
   if (standing.opened.includes(at) || standing.seen.some(({ connected }) => connected === at)) {
     return { standing };
   }
-  const greeting = standing.seen
-    .filter((one) => isGreeting(at, one.last) || isFirst(at, one))
+  const [only, second] = standing.seen;
+  // It matters only whether it was opened after another instance was first seen: until then, whose it was.
+  if (second === undefined && at <= (only?.last ?? at)) return { standing };
+  const isPast = second !== undefined && at <= second.first;
+  const own = standing.seen
+    .filter((one) => isOpenedBy(one, at) && (!isPast || one.connected === undefined))
     .sort((one, other) => one.last - other.last)[0];
-  if (greeting === undefined) {
-    const opened = [...standing.opened, at].slice(-maxOpened);
-    return judgeAll({ ...standing, opened });
-  }
-  return judgeAll(replaced(standing, { ...greeting, connected: Math.max(greeting.connected ?? at, at) }));
+  if (own === undefined && isPast) return { standing };
+  if (own === undefined) return judgeAll({ ...standing, opened: [...standing.opened, at].slice(-maxOpened) });
+  return judgeAll(replaced(standing, { ...own, connected: Math.max(own.connected ?? at, at) }));
 }
 
 /** Since when no other instance was seen; `undefined` before the first message. */
@@ -138,10 +142,13 @@ const replaced = (standing: Standing, next: Seen): Standing => ({
 const isGreeting = (opened: number, at: number): boolean => opened <= at && at - opened <= greetingMs;
 const isFirst = (opened: number, { first }: Seen): boolean =>
   Math.abs(first - opened) <= (first < opened ? skewMs : greetingMs);
+/** Of an instance whose own connection is known, another one soon after its first message is not the same. */
+const isOpenedBy = (one: Seen, opened: number): boolean =>
+  isGreeting(opened, one.last) || (one.connected === undefined && isFirst(opened, one));
 
 /** The process that opened a connection sends the first message after it. */
-function connect(standing: Standing, id: string, at: number): Standing {
-  const own = standing.opened.filter((opened) => isGreeting(opened, at));
+function connect(standing: Standing, id: string, isOwn: (opened: number) => boolean): Standing {
+  const own = standing.opened.filter(isOwn);
   if (own.length === 0) return standing;
   const opened = standing.opened.filter((one) => !own.includes(one));
   const seen = standing.seen.map((one) =>
