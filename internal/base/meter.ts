@@ -6,6 +6,8 @@ export interface Budget {
   burst?: number;
   /** Bytes a minute, all of which may come at once; absent means no limit. */
   bytesPerMinute?: number;
+  /** Messages within two seconds that are a flood at once, if they are also a hundred times the budget; by default 5,000. */
+  torrent?: number;
 }
 
 /** What is known of one sender and one kind. Times are milliseconds on one clock. */
@@ -56,8 +58,18 @@ export function newMeter(budget: Budget, now: number): Meter {
 
 /** Charges one message to a meter. Time that goes backwards gives nothing, and takes nothing. */
 export function charge(meter: Meter, budget: Budget, size: number, now: number): Charged {
-  if (budget.perMinute === 0) return { within: true, flooding: false };
-  const flooding = countDemand(meter, budget, size, now);
+  const flooding = demand(meter, budget, size, now);
+  return { within: spend(meter, budget, size, now), flooding };
+}
+
+/** Counts one message as demand only. @returns whether the sender floods, as in `Charged` */
+export function demand(meter: Meter, budget: Budget, size: number, now: number): boolean {
+  return budget.perMinute !== 0 && countDemand(meter, budget, size, now);
+}
+
+/** Charges one message whose demand is counted elsewhere. @returns whether it is within the budget */
+export function spend(meter: Meter, budget: Budget, size: number, now: number): boolean {
+  if (budget.perMinute === 0) return true;
   fill(meter, budget, now);
   const { bytesPerMinute } = budget;
   const within = meter.messages >= 1 && (bytesPerMinute === undefined || meter.bytes >= size);
@@ -65,7 +77,7 @@ export function charge(meter: Meter, budget: Budget, size: number, now: number):
     meter.messages -= 1;
     if (bytesPerMinute !== undefined) meter.bytes -= size;
   }
-  return { within, flooding };
+  return within;
 }
 
 function fill(meter: Meter, budget: Budget, now: number): void {
@@ -90,9 +102,10 @@ function countDemand(meter: Meter, budget: Budget, size: number, now: number): b
   return meter.flooded >= floodWindows || isTorrent(meter, budget);
 }
 
-function isTorrent({ demand, demandBytes }: Meter, { perMinute, bytesPerMinute }: Budget): boolean {
+function isTorrent({ demand, demandBytes }: Meter, budget: Budget): boolean {
+  const { perMinute, bytesPerMinute, torrent = torrentMessages } = budget;
   const scale = (torrentFactor * windowMs) / minute;
-  if (demand >= Math.max(torrentMessages, perMinute * scale)) return true;
+  if (demand >= Math.max(torrent, perMinute * scale)) return true;
   return bytesPerMinute !== undefined && demandBytes >= Math.max(torrentBytes, bytesPerMinute * scale);
 }
 

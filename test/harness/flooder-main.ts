@@ -51,9 +51,9 @@ function open({ port, caPem, credentials, name }: FloodCommand & { kind: "start"
   });
 }
 
-function flood(on: TLSSocket, chunk: Buffer, messages: number): void {
+function flood(on: TLSSocket, chunk: Buffer, messages: number, minMessages: number): void {
   const write = () => {
-    while (!stopping && !on.destroyed) {
+    while (!stopping && !on.destroyed && sent < minMessages) {
       sent += messages;
       if (!on.write(chunk)) {
         on.once("drain", write);
@@ -66,7 +66,7 @@ function flood(on: TLSSocket, chunk: Buffer, messages: number): void {
 
 answerCommands(async (command: FloodCommand): Promise<FloodResult> => {
   if (command.kind === "start") {
-    const { subjects, payloadBytes, reply } = command;
+    const { subjects, payloadBytes, reply, minMessages = Number.POSITIVE_INFINITY } = command;
     socket = await open(command);
     socket.on("close", () => {
       ended ??= systemClock.now();
@@ -81,7 +81,7 @@ answerCommands(async (command: FloodCommand): Promise<FloodResult> => {
       const answer = reply === undefined ? "" : `${reply} `;
       return [Buffer.from(`PUB ${subject} ${answer}${payload.length}\r\n`), payload, Buffer.from("\r\n")];
     });
-    flood(socket, Buffer.concat(parts.flat()), messages);
+    flood(socket, Buffer.concat(parts.flat()), messages, minMessages);
   } else if (command.kind === "wait") {
     await closed.promise;
   } else {

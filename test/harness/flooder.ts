@@ -17,6 +17,8 @@ export type FloodCommand =
       payload?: readonly number[];
       /** The inbox that answers go to; messages without one when absent. */
       reply?: string;
+      /** How many messages it sends at least before it waits for its end; without end when absent. */
+      minMessages?: number;
     }
   | { kind: "wait" }
   | { kind: "stop" };
@@ -36,6 +38,8 @@ export interface FloodKind {
   payload?: Uint8Array;
   /** Whether it asks for answers. */
   isRequest: boolean;
+  /** How many messages it sends at least before it waits for its end; without end when absent. */
+  minMessages?: number;
 }
 
 const emptyMap = Uint8Array.of(0x80);
@@ -87,7 +91,7 @@ export interface Flood extends AsyncDisposable {
 export async function startFlood(
   bus: Pick<TestBus, "url" | "caPem">,
   peel: { peelId: string; credentials: string },
-  { subjects, payloadBytes, payload, isRequest }: FloodKind,
+  { subjects, payloadBytes, payload, isRequest, minMessages }: FloodKind,
 ): Promise<Flood> {
   const worker = startWorker<FloodCommand, FloodResult>(join(import.meta.dir, "flooder-main.ts"));
   const { peelId, credentials } = peel;
@@ -102,6 +106,7 @@ export async function startFlood(
       payloadBytes,
       ...(payload === undefined ? {} : { payload: [...payload] }),
       ...(isRequest ? { reply: `${peelInboxPrefix(peelId)}.x` } : {}),
+      ...(minMessages === undefined ? {} : { minMessages }),
     });
   } catch (thrown) {
     await worker[Symbol.asyncDispose]();

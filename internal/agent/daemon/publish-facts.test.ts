@@ -46,18 +46,19 @@ function publishing(options: { answer?: () => Promise<Uint8Array>; connected?: b
 }
 
 test("stores once after the start, and then only what changed", async () => {
-  const { requests, facts, connect } = publishing();
+  const { clock, requests, facts, connect } = publishing();
   await settle();
   expect(requests).toEqual([{ subject: "$KV.facts.web-1", data: { os: "Debian" } }]);
   connect();
   connect();
   await settle();
   expect(requests).toHaveLength(1);
+  clock.advance(200);
   facts.set("role", "web");
   await settle();
   expect(requests[1]?.data).toEqual({ os: "Debian", role: "web" });
   facts.set("role", "web");
-  await settle();
+  await clock.pass(minute);
   expect(requests).toHaveLength(2);
 });
 
@@ -104,7 +105,7 @@ test("a connect retries pending facts at once", async () => {
   await settle();
   state.answer = stored;
   connect();
-  await settle();
+  await clock.pass(200);
   expect(requests).toHaveLength(2);
   clock.advance(5 * minute);
   await settle();
@@ -113,7 +114,7 @@ test("a connect retries pending facts at once", async () => {
 
 test("a change while the bus stores is stored after it", async () => {
   const slow = Promise.withResolvers<Uint8Array>();
-  const { requests, facts, state } = publishing({ answer: () => slow.promise });
+  const { clock, requests, facts, state } = publishing({ answer: () => slow.promise });
   await settle();
   facts.set("role", "web");
   facts.set("role", "db");
@@ -121,8 +122,21 @@ test("a change while the bus stores is stored after it", async () => {
   expect(requests).toHaveLength(1);
   state.answer = stored;
   slow.resolve(await stored());
-  await settle();
+  await clock.pass(200);
   expect(requests.map(({ data }) => data)).toEqual([{ os: "Debian" }, { os: "Debian", role: "db" }]);
+});
+
+test("facts that change all the time are stored five times a second, and the last ones in any case", async () => {
+  const { clock, requests, facts } = publishing();
+  await settle();
+  for (let change = 0; change < 10_000; change++) {
+    facts.set("n", change);
+    await clock.pass(1);
+  }
+  await clock.pass(200);
+  expect(requests.length).toBeLessThanOrEqual(1 + 10_200 / 200);
+  expect(requests.length).toBeGreaterThan(45);
+  expect(requests.at(-1)?.data).toEqual({ os: "Debian", n: 9_999 });
 });
 
 test("a stopped one stores nothing more", async () => {

@@ -7,6 +7,8 @@ import { encodeFacts, type FactStore } from "../../host/facts/mod.ts";
 import { type Connection, sendLatest } from "../link/mod.ts";
 
 const timeoutMs = 5_000;
+/** 300 a minute, which is what masters let a peel send: functions may set facts much faster, and only the last counts. */
+const restMs = 200;
 
 /**
  * Keeps the masters' copy of this peel's facts up to date: stores them once after the start, and again after
@@ -31,6 +33,7 @@ export function publishFacts(options: {
   const sending = sendLatest({
     ...options,
     name: "facts",
+    restMs,
     latest() {
       if (!ready) return undefined;
       const value = encodeFacts(facts.items());

@@ -14,6 +14,8 @@ export interface LatestOptions<Value> {
   send(value: Value): Promise<void>;
   /** What it is, for the log: `facts`. */
   name: string;
+  /** How long after one was sent the next may be, at the earliest. */
+  restMs?: number;
   clock: Clock;
   /** A number in [0, 1). */
   jitter: () => number;
@@ -29,17 +31,24 @@ export function sendLatest<Value>(options: LatestOptions<Value>): {
   check(): void;
   stop(): void;
 } {
-  const { connection, latest, send, name, clock, jitter, log } = options;
+  const { connection, latest, send, name, restMs = 0, clock, jitter, log } = options;
   const backoff = createBackoff({ ...pauses, jitter });
   let stopped = false;
   let sending = false;
   let retry: Timer | undefined;
+  let restsUntil = Number.NEGATIVE_INFINITY;
 
   const run = async () => {
     if (stopped || sending || !connection.connected) return;
     const value = latest();
     if (value === undefined) return;
     retry?.cancel();
+    const now = clock.monotonic();
+    if (now < restsUntil) {
+      retry = clock.after(restsUntil - now, run);
+      return;
+    }
+    restsUntil = now + restMs;
     sending = true;
     try {
       await send(value);

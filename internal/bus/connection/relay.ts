@@ -15,6 +15,8 @@ export interface RelayOptions {
    * @returns `undefined` drops the message
    */
   admit(subject: string, bytes: number): Admitted | undefined;
+  /** Called with each message that is not stored, because nothing would receive the acknowledgement. */
+  ignored(subject: string, bytes: number): void;
   /** How long the storage may take. */
   timeoutMs: number;
 }
@@ -37,7 +39,7 @@ export function relay(
   /** Takes no more messages, and finishes those that were taken, for at most `timeoutMs`. */
   stop(): Promise<void>;
 } {
-  const { queue, admit, timeoutMs } = options;
+  const { queue, admit, ignored, timeoutMs } = options;
   const underWay = new Set<Promise<void>>();
   const store = async (subject: string, message: Pick<Msg, "data" | "respond">) => {
     try {
@@ -54,7 +56,7 @@ export function relay(
       queue,
       callback(error, message) {
         if (error !== null) return bus.log.error("subscription error", { subject: pattern, error });
-        if (!isInbox(message.reply)) return;
+        if (!isInbox(message.reply)) return ignored(message.subject, message.data.length);
         const admitted = admit(message.subject, message.data.length);
         if (admitted === undefined) return;
         const storing = store(admitted.to, message).then((isAnswered) => {

@@ -17,6 +17,7 @@ function startRelay({ within = true } = {}) {
     answer(reply: string | Error): void;
   }[] = [];
   const charged: unknown[] = [];
+  const noted: unknown[] = [];
   const outcomes: string[] = [];
   const said: string[] = [];
   let frozenMs = 0;
@@ -41,6 +42,7 @@ function startRelay({ within = true } = {}) {
         charged.push(charge);
         return within;
       },
+      note: (...one) => noted.push(one),
     },
     admits: ({ site, peel }) => site === undefined || peel.startsWith(site),
     lines: { say: (_, event, peel) => said.push(`${peel} ${event}`) },
@@ -50,6 +52,7 @@ function startRelay({ within = true } = {}) {
   return {
     stored,
     charged,
+    noted,
     outcomes,
     said,
     clock,
@@ -103,6 +106,39 @@ describe("what peels send to the storage of a cluster", () => {
       expect([stored.length, charged.length]).toEqual([1, 1]);
     },
   );
+
+  // Each master sees all events and facts that come over no link. What is stored is counted where it is read.
+  test.each([
+    ["$KV.facts.web-1", "svc.from.*.$KV.facts.*", "svc.from.web.", [["web-1", "facts", 2]]],
+    ["svc.event.web-1.a", "svc.from.*.svc.event.*.>", "svc.from.web.", [["web-1", "events", 2]]],
+    ["svc.job.j.return.web-1", "svc.from.*.svc.job.*.return.*", "svc.from.web.", []],
+    ["$KV.facts.web-1", "svc.relay.$KV.facts.*", "svc.relay.", []],
+    ["svc.event.web-1.a", "svc.relay.svc.event.*.>", "svc.relay.", []],
+    ["svc.job.j.return.web-1", "svc.relay.svc.job.*.return.*", "svc.relay.", []],
+  ])("%s from %s is demand here, unless it is counted elsewhere", (subject, pattern, prefix, expected) => {
+    const { send, stored, noted } = startRelay();
+    send(pattern, `${prefix}${subject}`);
+    expect([stored.length, noted]).toEqual([1, expected]);
+  });
+
+  test.each([
+    ["$KV.peel-heartbeat.web-1", "svc.relay.$KV.peel-heartbeat.*", "heartbeats"],
+    ["$KV.compliance.web-1", "svc.relay.$KV.compliance.*", "reports"],
+    ["$KV.compliance-diffs.web-1", "svc.relay.$KV.compliance-diffs.*", "reports"],
+    ["svc.job.j.ack.web-1", "svc.relay.svc.job.*.ack.*", "messages"],
+  ])("%s is demand for its budget also when it is dropped", (subject, pattern, kind) => {
+    const beyond = startRelay({ within: false });
+    beyond.send(pattern, `svc.relay.${subject}`);
+    const unanswerable = startRelay();
+    unanswerable.send(pattern, `svc.relay.${subject}`, "");
+    const frozen = startRelay();
+    frozen.freeze(4_000);
+    frozen.send(pattern, `svc.relay.${subject}`, "");
+    const foreign = startRelay();
+    foreign.send(pattern.replace("svc.relay", "svc.from.*"), `svc.from.db.${subject}`, "");
+    const noted = [beyond, unanswerable, frozen, foreign].map((relay) => relay.noted);
+    expect(noted).toEqual([[["web-1", kind, 2]], [["web-1", kind, 2]], [], []]);
+  });
 
   test("is not acknowledged when the storage does not answer: the peel sends it again", async () => {
     const { send, stored } = startRelay();

@@ -3,8 +3,7 @@ import { createShares } from "../../base/shares.ts";
 import { crossings, fromSiteSubject, type Origin, originOf, relaySubject } from "../../bus/accounts/mod.ts";
 import { type Bus, relay } from "../../bus/connection/mod.ts";
 import { mastersQueue } from "../../bus/subjects/subjects.ts";
-import type { Budgets, LogLines } from "../../fleet/budget/mod.ts";
-import { watchPauses } from "./pauses.ts";
+import { type Budgets, type LogLines, sentAs, watchPauses } from "../../fleet/budget/mod.ts";
 
 /** A peel waits 5 s for the acknowledgement, and then sends again. */
 const timeoutMs = 4_500;
@@ -21,9 +20,9 @@ const waiting = {
 export interface RelayDeps {
   /** The connection that messages of peels arrive on. */
   bus: Pick<Bus, "nats" | "clock" | "log">;
-  /** Whether a message counts: what came over the link of a site does only for peels of that site. */
+  /** Whether a message counts: not of a suspended peel, and over the link of a site only of peels of that site. */
   admits(origin: Origin): boolean;
-  budgets: Pick<Budgets, "take">;
+  budgets: Pick<Budgets, "take" | "note">;
   lines: Pick<LogLines, "say">;
   metrics: { relayed(outcome: "answered" | "unanswered" | "full" | "late"): void };
   clock: Clock;
@@ -41,6 +40,11 @@ export function relayToStorage({ bus, admits, budgets, lines, metrics, clock }: 
 } {
   const pauses = watchPauses(clock);
   const shares = createShares(waiting);
+  /** What is stored is counted where it is read, unless all of its kind is watched as it is sent. */
+  const drop = ({ peel, site, subject }: Origin, bytes: number): undefined => {
+    const { kind, isWatched } = sentAs(subject);
+    if (site !== undefined || !isWatched) budgets.note(peel, kind, bytes);
+  };
   const relaying = relay(bus, {
     subjects: crossings.stored.flatMap((subject) => [relaySubject(subject), fromSiteSubject("*", subject)]),
     queue: mastersQueue,
@@ -51,12 +55,15 @@ export function relayToStorage({ bus, admits, budgets, lines, metrics, clock }: 
       const { peel } = origin;
       // What waited in a frozen master is not a flood.
       if (pauses.isLate) return void metrics.relayed("late");
-      if (!budgets.take(peel, "relayed", bytes)) return undefined;
+      if (!budgets.take(peel, "relayed", bytes)) return drop(origin, bytes);
       const giveBack = shares.take(peel, bytes);
       if (giveBack === undefined) {
         lines.say("warn", "message of a peel not relayed: too much waits for the storage", peel);
-        return void metrics.relayed("full");
+        metrics.relayed("full");
+        return drop(origin, bytes);
       }
+      const { kind, isWatched } = sentAs(origin.subject);
+      if (origin.site !== undefined && isWatched) budgets.note(peel, kind, bytes);
       return {
         to: origin.subject,
         finish(isAnswered) {
@@ -64,6 +71,10 @@ export function relayToStorage({ bus, admits, budgets, lines, metrics, clock }: 
           metrics.relayed(isAnswered ? "answered" : "unanswered");
         },
       };
+    },
+    ignored(subject, bytes) {
+      const origin = originOf(subject);
+      if (admits(origin) && !pauses.isLate) drop(origin, bytes);
     },
     timeoutMs,
   });

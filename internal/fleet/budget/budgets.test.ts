@@ -41,6 +41,14 @@ test("what is only watched is never counted as exceeded, and a flood of it is re
   expect(budgets.take("web1", "hello")).toBe(true);
 });
 
+test("what is paced is refused beyond its budget, and a flood only when it was noted", () => {
+  const { budgets, exceeded, floods } = setup();
+  const passed = Array.from({ length: 10_000 }, () => budgets.pace("web1", "facts", 10)).filter(Boolean);
+  expect([passed.length, exceeded.length, floods]).toEqual([5, 9_995, []]);
+  for (let n = 0; n < 10_000; n++) budgets.note("web1", "facts", 10);
+  expect(new Set(floods)).toEqual(new Set(["web1 facts"]));
+});
+
 test("a backlog is judged by when it was sent", () => {
   const { budgets, floods } = setup();
   for (let n = 0; n < 1_000; n++) expect(budgets.take("web1", "schedule", 0, n * 1_000)).toBe(true);

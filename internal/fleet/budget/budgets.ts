@@ -1,13 +1,14 @@
 import { createBoundedMap } from "../../base/bounded-map.ts";
 import type { Clock } from "../../base/clock.ts";
-import { type Budget, charge, type Meter, newMeter } from "../../base/meter.ts";
+import { type Budget, charge, demand, type Meter, newMeter, spend } from "../../base/meter.ts";
 
 /**
  * What is counted apart: `hello`; `requests`, which are all others; `messages`, acks, returns and schedule
  * results as they come by; `schedule`, schedule results that become jobs; `facts`; `heartbeats`; `reports` of state
  * runs, and `report-events`, those of them that become events;
  * `connections`; `relayed`, all that a master relays to the storage of a cluster; and `events` and `progress`, which
- * have limits where they are used and are only watched for floods.
+ * have limits where they are used and are only watched for floods. `facts` are watched as they are sent, and paced where
+ * they are read.
  */
 export const budgetKinds = [
   "hello",
@@ -38,6 +39,8 @@ export interface Budgets {
    * @returns whether it is within the budget
    */
   take(peel: string, kind: BudgetKind, bytes?: number, at?: number): boolean;
+  /** The same for a message that `note` counts: it is never a flood for itself. */
+  pace(peel: string, kind: BudgetKind, bytes: number): boolean;
   /** Counts a message that is not refused here: only a flood of them is reported. */
   note(peel: string, kind: BudgetKind, bytes: number): void;
 }
@@ -55,23 +58,28 @@ type Meters = Partial<Record<BudgetKind, Meter>>;
 
 export function createBudgets({ limits, onExceeded, onFlood, clock }: BudgetsOptions): Budgets {
   const peels = createBoundedMap<Meters>(2 * maxPeels);
-  const count = (peel: string, kind: BudgetKind, bytes: number, at: number): boolean => {
-    const budget = limits[kind];
+  const meterOf = (peel: string, kind: BudgetKind, at: number): Meter => {
     // A part of a subject would keep all of it in memory.
     const meters = peels.get(peel) ?? peels.set(Buffer.from(peel).toString(), {});
-    meters[kind] ??= newMeter(budget, at);
-    const { within, flooding } = charge(meters[kind], budget, bytes, at);
-    if (flooding) onFlood(peel, kind);
-    return within;
+    meters[kind] ??= newMeter(limits[kind], at);
+    return meters[kind];
   };
   return {
     take(peel, kind, bytes = 0, at = clock.monotonic()) {
-      const within = count(peel, kind, bytes, at);
+      const { within, flooding } = charge(meterOf(peel, kind, at), limits[kind], bytes, at);
+      if (flooding) onFlood(peel, kind);
+      if (!within) onExceeded(kind, peel);
+      return within;
+    },
+    pace(peel, kind, bytes) {
+      const at = clock.monotonic();
+      const within = spend(meterOf(peel, kind, at), limits[kind], bytes, at);
       if (!within) onExceeded(kind, peel);
       return within;
     },
     note(peel, kind, bytes) {
-      count(peel, kind, bytes, clock.monotonic());
+      const at = clock.monotonic();
+      if (demand(meterOf(peel, kind, at), limits[kind], bytes, at)) onFlood(peel, kind);
     },
   };
 }

@@ -22,7 +22,7 @@ function fresh() {
   const send = (kind: BudgetKind, bytes: number, count = 1) => {
     for (let n = 0; n < count; n++) budgets.take("web-1", kind, bytes);
   };
-  return { clock, refused, send };
+  return { clock, refused, send, budgets };
 }
 
 test("a peel that runs 1,000 jobs a minute is never refused", () => {
@@ -36,6 +36,22 @@ test("a peel that runs 1,000 jobs a minute is never refused", () => {
   expect(refused).toEqual([]);
 });
 
+test.each([
+  ["facts", 1_000],
+  ["events", 10_000],
+] as const)("%s that come %i times within two seconds are a flood, and no sooner", (kind, atOnce) => {
+  const { clock, refused, budgets } = fresh();
+  const note = (count: number) => {
+    for (let n = 0; n < count; n++) budgets.note("web-1", kind, 100);
+  };
+  note(atOnce - 1);
+  clock.advance(2_000);
+  note(atOnce - 1);
+  expect(refused).toEqual([]);
+  note(1);
+  expect(refused).toEqual([`${kind} of web-1 is a flood`]);
+});
+
 test("a peel that fetches 20,000 state files as fast as it can is never refused", () => {
   const { refused, send } = fresh();
   send("hello", 100);
@@ -44,12 +60,85 @@ test("a peel that fetches 20,000 state files as fast as it can is never refused"
   expect(refused).toEqual([]);
 });
 
-test("a peel that comes back with a full outbox is neither refused nor taken for a flood", () => {
-  const { refused, send } = fresh();
-  send("connections", 0);
-  send("hello", 100);
-  send("facts", 50_000);
-  send("heartbeats", 300);
-  send("messages", 30_000, 1_000);
-  expect(refused).toEqual([]);
+// On a cluster, all that a peel sends to the storage also counts as relayed, and events and facts as they are sent.
+function relayedTo({ budgets }: ReturnType<typeof fresh>, peel: string) {
+  return {
+    comeBack() {
+      budgets.take(peel, "connections");
+      budgets.take(peel, "hello", 100);
+    },
+    facts() {
+      budgets.take(peel, "relayed", 50_000);
+      budgets.note(peel, "facts", 50_000);
+      budgets.pace(peel, "facts", 50_000);
+    },
+    beat() {
+      budgets.take(peel, "relayed", 300);
+      budgets.take(peel, "heartbeats", 300);
+    },
+    results(count: number) {
+      for (let n = 0; n < count; n++) {
+        budgets.take(peel, "relayed", 30_000);
+        budgets.take(peel, "messages", 30_000);
+      }
+    },
+    events(count: number) {
+      for (let n = 0; n < count; n++) {
+        budgets.take(peel, "relayed", 30_000);
+        budgets.note(peel, "events", 30_000);
+      }
+    },
+  };
+}
+
+test.each(["results", "events"] as const)(
+  "a fleet that restarts with 1,000 %s in each outbox is neither refused nor taken for a flood",
+  (waiting) => {
+    const masters = fresh();
+    for (let n = 0; n < 500; n++) {
+      const peel = relayedTo(masters, `web-${n}`);
+      peel.comeBack();
+      peel.facts();
+      peel.beat();
+      peel[waiting](1_000);
+    }
+    expect(masters.refused).toEqual([]);
+  },
+);
+
+test("a peel that loses its connection again and again is neither refused nor taken for a flood", () => {
+  const masters = fresh();
+  const peel = relayedTo(masters, "web-1");
+  for (let ms = 0; ms < 10 * 60_000; ms += 2_000) {
+    peel.comeBack();
+    peel.facts();
+    peel.beat();
+    peel.results(16);
+    peel.events(16);
+    masters.clock.advance(2_000);
+  }
+  expect(masters.refused).toEqual([]);
+});
+
+test("what a peel repeated while the bus was frozen is not taken for a flood when all of it comes at once", () => {
+  const masters = fresh();
+  const peel = relayedTo(masters, "web-1");
+  // It sends again 5 s after it sent first; a server that does not answer for four minutes has lost it.
+  for (let n = 0; n < 240 / 5; n++) {
+    peel.facts();
+    peel.results(16);
+    peel.events(16);
+  }
+  for (let n = 0; n < 240 / 10; n++) peel.beat();
+  expect(masters.refused.filter((line) => line.endsWith("flood"))).toEqual([]);
+});
+
+test("a peel whose functions set facts all the time is neither refused nor taken for a flood", () => {
+  const masters = fresh();
+  const peel = relayedTo(masters, "web-1");
+  for (let ms = 0; ms < 10 * 60_000; ms += 200) {
+    peel.facts();
+    masters.clock.advance(200);
+  }
+  expect(masters.refused).toEqual([]);
 });

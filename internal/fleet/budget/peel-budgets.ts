@@ -5,16 +5,7 @@ import type { Budget } from "../../base/meter.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import type { SystemBus } from "../../bus/servers/mod.ts";
 import { removeSubject } from "../../bus/streams/mod.ts";
-import {
-  ackSubject,
-  eventSubject,
-  keySubject,
-  mastersQueue,
-  parseEventSubject,
-  progressSubject,
-  returnSubject,
-  scheduleSubject,
-} from "../../bus/subjects/subjects.ts";
+import { ackSubject, eventSubject, returnSubject, scheduleSubject } from "../../bus/subjects/subjects.ts";
 import type { MasterConfig } from "../../program/config/mod.ts";
 import type { SuspendOperationDeps } from "../enrollment/mod.ts";
 import {
@@ -26,6 +17,8 @@ import {
 import type { Directory } from "../enrollment/store/mod.ts";
 import { type BudgetKind, type Budgets, createBudgets } from "./budgets.ts";
 import { createLogLines, type LogLines } from "./log-lines.ts";
+import { watchPauses } from "./pauses.ts";
+import { watchUnread } from "./watch-unread.ts";
 
 /** The name of a suspension for flooding, in the record of the peel. */
 const operator = "svc-master";
@@ -35,7 +28,7 @@ const againMs = 10_000;
 const maxPasses = 5;
 const helloBurst = 5;
 /** A peel sends its facts when they change, and after its functions set some. */
-const facts: Budget = { perMinute: 300 };
+const facts: Budget = { perMinute: 300, torrent: 1_000 };
 /** It reports a run of states when it ends, and its differences. */
 const reports: Budget = { perMinute: 300 };
 /** Reports beyond it do not become events. */
@@ -67,6 +60,8 @@ export interface MasterBudgetsDeps extends Omit<SuspendOperationDeps, "suspensio
   /** Public key of the peels' account. */
   account: string;
   directory: Pick<Directory, "idOf" | "isSuspended">;
+  /** Whether masters relay what peels send to the storage. */
+  relayed(): boolean;
   metrics: { budgetExceeded(kind: BudgetKind): void; peelSuspended(): void };
   /** Reports a suspension to the reactor. @throws SvcError `unavailable` */
   reportSuspended(peelId: string, reason: string): Promise<void>;
@@ -128,52 +123,19 @@ export function startBudgets(deps: MasterBudgetsDeps): MasterBudgets {
     onConnect: ({ name }) => void budgets.take(name, "connections"),
     onExcess: ({ name }) => endConnections(name),
   });
-  const watching = watchUnread(deps.peelBus, budgets);
+  const pauses = watchPauses(clock);
+  const watching = watchUnread({
+    ...{ bus: deps.peelBus, budgets, relayed: deps.relayed },
+    isLate: () => pauses.isLate,
+  });
   return {
     ...{ budgets, lines, suspension },
     stop() {
       stopping.abort(new Error("the master stops"));
       watching.stop();
+      pauses.stop();
       connections.stop();
       lines.stop();
-    },
-  };
-}
-
-/**
- * Watches what peels send although nobody here reads it: events go to the master that runs the reactor, if
- * any, progress to operators that follow a job, and the differences of state runs to operators that ask for them.
- */
-function watchUnread(bus: Bus, budgets: Pick<Budgets, "note">): { stop(): void } {
-  const events = bus.nats.subscribe(eventSubject("*", ">"), {
-    callback(error, { subject, data }) {
-      if (error !== null) return bus.log.error("subscription error", { subject, error });
-      const peel = parseEventSubject(subject)?.peel;
-      if (peel !== undefined) budgets.note(peel, "events", data.length);
-    },
-  });
-  const diffs = bus.nats.subscribe(keySubject("compliance-diffs", "*"), {
-    callback(error, { subject, data }) {
-      if (error !== null) return bus.log.error("subscription error", { subject, error });
-      budgets.note(subject.slice(subject.lastIndexOf(".") + 1), "reports", data.length);
-    },
-  });
-  const nothing = new Uint8Array();
-  // The bus remembers each request without an answer for two minutes.
-  const progress = bus.serve(
-    progressSubject("*", "*"),
-    mastersQueue,
-    (data, subject) => {
-      budgets.note(subject.slice(subject.lastIndexOf(".") + 1), "progress", data.length);
-      return nothing;
-    },
-    (subject) => budgets.note(subject.slice(subject.lastIndexOf(".") + 1), "progress", 0),
-  );
-  return {
-    stop() {
-      events.unsubscribe();
-      diffs.unsubscribe();
-      progress.stop();
     },
   };
 }

@@ -34,20 +34,20 @@ export interface Targeting {
 export async function startTargeting(options: {
   storage: Pick<Storage, "enrollments" | "facts" | "peelHeartbeats">;
   directory: Directory;
-  budgets: Pick<Budgets, "take">;
+  budgets: Pick<Budgets, "take" | "pace">;
   clock: Clock;
   log: Log;
   signal: AbortSignal;
 }): Promise<Targeting> {
   const { storage, directory, budgets, clock, log, signal } = options;
-  const paced = (bucket: Pick<Bucket, "watch">, kind: "facts" | "heartbeats") =>
-    paceWatch(bucket, (peel, bytes) => budgets.take(peel, kind, bytes), clock);
-  const facts = shareWatch(paced(storage.facts, "facts"));
+  const paced = (bucket: Pick<Bucket, "watch">, admit: (peel: string, bytes: number) => boolean) =>
+    paceWatch(bucket, admit, clock);
+  const facts = shareWatch(paced(storage.facts, (peel, bytes) => budgets.pace(peel, "facts", bytes)));
   const activating = watchFacts({ enrollments: storage.enrollments, clock, facts, directory, log });
   const index = createFleetIndex({
     members: directory.members,
     facts,
-    heartbeats: paced(storage.peelHeartbeats, "heartbeats"),
+    heartbeats: paced(storage.peelHeartbeats, (peel, bytes) => budgets.take(peel, "heartbeats", bytes)),
     clock,
     log,
   });

@@ -30,11 +30,11 @@ export const peelDoor = {
       const { config, metrics, clock, log } = base;
       const { bus, peelBus, system } = connection;
       const { directory, revocations } = members;
-      const { account, enforcer, refused, proven, enforce } = claims;
+      const { account, relayed, enforcer, refused, proven, enforce } = claims;
       const { enrollments } = decisions.storage;
       const budgeted = startBudgets({
         ...{ config, bus, peelBus, system: proven, account, directory, enrollments },
-        ...{ revocations, metrics, clock, log, enforce },
+        ...{ revocations, metrics, clock, log, enforce, relayed },
         reportSuspended: (peelId, reason) => notifyOfSuspension(bus, peelId, reason),
       });
       stack.defer(() => budgeted.stop());
@@ -44,7 +44,11 @@ export const peelDoor = {
       const { admits } = origins;
       const passingOn = passOnProgress(peelBus, admits);
       stack.defer(() => passingOn.stop());
-      const relaying = relayToStorage({ bus: peelBus, admits, budgets, lines, metrics, clock });
+      const relaying = relayToStorage({
+        ...{ bus: peelBus, budgets, lines, metrics, clock },
+        // What still waits here when another master has suspended the peel and removed what it left would stay.
+        admits: (origin) => !directory.isSuspended(origin.peel) && admits(origin),
+      });
       stack.defer(() => relaying.stop());
       const connectListeners = new Set<(connection: ConnectedUser) => void>();
       const strays = refuseStrays({
