@@ -8,6 +8,8 @@ import type { BusServerInfo } from "./replica-servers.ts";
 
 const defaultPort = 4222;
 const timeoutMs = 3_000;
+/** How long a server that was identified may take to finish a handshake that only spares its log. */
+const leaveMs = 2_000;
 
 /** The address of a bus server. */
 export interface ServerPlace {
@@ -21,6 +23,12 @@ export interface ServerCertificate {
   notAfter: number;
   /** Why the certificate is not valid for this server; absent when it is valid. */
   problem?: string;
+}
+
+export interface ProbeOptions {
+  /** For a server that verifies its clients. */
+  client?: { cert: string; key: string } | undefined;
+  clock: Clock;
 }
 
 /** Reads host and port of a `tls://` URL. */
@@ -50,14 +58,18 @@ export async function resolveHost({ host }: ServerPlace): Promise<string[]> {
  * @returns the version of the server @throws SvcError `unavailable` when nothing answers, or the answer is
  * not from a nats-server
  */
-export async function greetServer(place: ServerPlace, clock: Clock): Promise<string> {
-  return (await identifyServer(place, clock)).version;
+export async function greetServer(place: ServerPlace, options: ProbeOptions): Promise<string> {
+  return (await identifyServer(place, options)).version;
 }
 
 /** The same, with the name of the server, which is unique in a cluster. */
-export async function identifyServer(place: ServerPlace, clock: Clock): Promise<BusServerInfo> {
-  return within(clock, place, async (closing) => {
-    const { name, version } = await greet(place, closing);
+export async function identifyServer(place: ServerPlace, options: ProbeOptions): Promise<BusServerInfo> {
+  return within(options.clock, place, async (closing) => {
+    const { socket, wantsTls, name, version } = await greet(place, closing);
+    if (wantsTls) {
+      const finished = secure(socket, place, options, closing).then(leave);
+      await inAnyCase(options.clock, finished);
+    }
     return { name, version };
   });
 }
@@ -70,12 +82,13 @@ export async function identifyServer(place: ServerPlace, clock: Clock): Promise<
  */
 export async function inspectCertificate(
   place: ServerPlace,
-  options: { ca?: string | undefined; client?: { cert: string; key: string } | undefined; clock: Clock },
+  options: ProbeOptions & { ca?: string | undefined },
 ): Promise<ServerCertificate> {
   return within(options.clock, place, async (closing) => {
     const { socket } = await greet(place, closing);
     const secured = await secure(socket, place, options, closing);
     const certificate = secured.getPeerCertificate();
+    await inAnyCase(options.clock, leave(secured));
     const problem =
       secured.authorizationError === null || secured.authorizationError === undefined
         ? checkServerIdentity(place.host, certificate)?.message
@@ -90,7 +103,7 @@ export async function inspectCertificate(
 /** Closes what was opened at the end, also when nobody ever answers. */
 type Closing = (close: () => void) => void;
 
-type Greeting = BusServerInfo & { socket: Socket };
+type Greeting = BusServerInfo & { socket: Socket; wantsTls: boolean };
 
 async function greet({ host, port }: ServerPlace, closing: Closing): Promise<Greeting> {
   const { promise, resolve, reject } = Promise.withResolvers<Greeting>();
@@ -103,7 +116,8 @@ async function greet({ host, port }: ServerPlace, closing: Closing): Promise<Gre
     socket.off("data", onData);
     const version = /^INFO .*"version":"([^"]{1,40})"/.exec(text)?.[1];
     const name = /"server_name":"([^"]{1,200})"/.exec(text)?.[1] ?? `${host}:${port}`;
-    if (version !== undefined) return resolve({ socket, name, version });
+    const wantsTls = text.includes('"tls_required":true');
+    if (version !== undefined) return resolve({ socket, wantsTls, name, version });
     reject(new SvcError("unavailable", `the service at ${host}:${port} is not a nats-server`));
   };
   socket.on("data", onData);
@@ -119,7 +133,7 @@ async function greet({ host, port }: ServerPlace, closing: Closing): Promise<Gre
 async function secure(
   socket: Socket,
   { host }: ServerPlace,
-  { ca, client }: { ca?: string | undefined; client?: { cert: string; key: string } | undefined },
+  { ca, client }: Omit<Parameters<typeof inspectCertificate>[1], "clock">,
   closing: Closing,
 ): Promise<TLSSocket> {
   const { promise, resolve, reject } = Promise.withResolvers<TLSSocket>();
@@ -137,6 +151,25 @@ async function secure(
     reject(new SvcError("unavailable", `no TLS with ${host}: ${describeError(cause)}`)),
   );
   return promise;
+}
+
+/**
+ * Ends a connection whose handshake is finished here, and waits for the server to do the same. It may still read the
+ * last message of the handshake: without it, it logs an error.
+ */
+async function leave(secured: TLSSocket): Promise<void> {
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  secured.once("close", () => resolve());
+  secured.resume();
+  secured.end();
+  await closed;
+}
+
+/** Waits for what may fail, or never end: the answer is known already. */
+async function inAnyCase(clock: Clock, work: Promise<void>): Promise<void> {
+  const done = new AbortController();
+  await Promise.race([work.catch(() => {}), sleep(clock, leaveMs, done.signal)]);
+  done.abort();
 }
 
 /** Runs a probe with a timeout, and closes what it opened. */

@@ -1,5 +1,5 @@
 import type { Bus } from "../connection/mod.ts";
-import { identifyServer, placeOf } from "./probe.ts";
+import { identifyServer, type ProbeOptions, placeOf } from "./probe.ts";
 import type { BusServerInfo } from "./replica-servers.ts";
 
 /** The servers of a cluster, as far as a client can find out without the system account. */
@@ -11,7 +11,10 @@ export interface Survey {
 }
 
 /** Asks every server that the connected one names for its version. */
-export async function surveyServers({ nats, clock }: Pick<Bus, "nats" | "clock">): Promise<Survey> {
+export async function surveyServers(
+  { nats, clock }: Pick<Bus, "nats" | "clock">,
+  client?: ProbeOptions["client"],
+): Promise<Survey> {
   const { info } = nats;
   const found = new Map<string, string>();
   const silent: string[] = [];
@@ -19,7 +22,7 @@ export async function surveyServers({ nats, clock }: Pick<Bus, "nats" | "clock">
   await Promise.all(
     (info?.connect_urls ?? []).map(async (address) => {
       try {
-        const { name, version } = await identifyServer(placeOf(`tls://${address}`), clock);
+        const { name, version } = await identifyServer(placeOf(`tls://${address}`), { client, clock });
         found.set(name, version);
       } catch {
         silent.push(address);

@@ -55,9 +55,10 @@ export function busSteps(
       name: "bus connection",
       needs: ["bus name"],
       next: "start the bus, open the port in the firewalls, or correct the URL",
-      check: ({ urls, clock }) =>
+      check: ({ urls, client, clock }) =>
         firstOf(urls(), async (url) => {
-          return { level: "ok", message: `${url}: nats-server ${await greetServer(placeOf(url), clock)}` };
+          const version = await greetServer(placeOf(url), { client: client(), clock });
+          return { level: "ok", message: `${url}: nats-server ${version}` };
         }),
     },
     {
@@ -155,7 +156,7 @@ export async function judgeServers(
   replicasOf: (bus: Bus) => Promise<number>,
 ): Promise<Finding> {
   const bus = await context.connect();
-  const { servers: surveyed, silent } = await surveyServers(bus);
+  const { servers: surveyed, silent } = await surveyServers(bus, context.client());
   const known = (await context.knownServers?.()) ?? [];
   const servers = [...new Map([...surveyed, ...known].map((one) => [one.name, one])).values()];
   const problem = replicaProblem(servers);
