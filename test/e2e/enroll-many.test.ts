@@ -10,6 +10,7 @@ import { startCli } from "../harness/cli.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
 import { newOperator, registryOf, writeOperatorFile } from "../harness/operators.ts";
 import { listAdministrators } from "../harness/registered.ts";
+import { until } from "../harness/until.ts";
 
 // Decisions on many enrollments at once: what is selected, shown, asked, left out, counted, and interrupted.
 
@@ -166,6 +167,47 @@ test("members are revoked by a selection, and by several ids", async () => {
     ["revoked enr-", "revoked enr-"],
   ]);
   expect(await statesOf(waiting)).toEqual(["pending"]);
+});
+
+test("labels of the enrollment before are shown first, and given again or dropped", async () => {
+  const former = { enrollment: "enr-000000000000000000000000001", labels: { team: "db", rack: "7" } };
+  const records = await pending(named("had", 5, { former }));
+  const ids = records.map(({ id }) => id);
+  const [first = "", second = "", third = ""] = ids;
+  const labelsOf = async (id: string) => {
+    const entry = await (await openBucket(connection, "enrollments")).get(id);
+    const { state, labels } = decodeRecord(entry?.value ?? new Uint8Array());
+    return { state, labels };
+  };
+  const shown = await svc(["show", first]);
+  expect(shown.stdout).toContain(JSON.stringify(former));
+  const declined = await svc(["approve", first], { answer: "n" });
+  expect(declined).toMatchObject({ exit: 1, stdout: "" });
+  expect(declined.stderr).toBe(
+    "had-0.example.com had the labels team=db rack=7, and gets them again: --drop-labels approves it without\nApprove 1 enrollment? [y/N] n\nnothing was done\n",
+  );
+  expect(await labelsOf(first)).toEqual({ state: "pending", labels: undefined });
+  expect(await svc(["approve", first], { answer: "y" })).toMatchObject({ exit: 0 });
+  expect(await labelsOf(first)).toEqual({ state: "approved", labels: former.labels });
+  // Scripts are not asked.
+  const dropped = await svc(["approve", second, "--drop-labels"]);
+  expect(dropped).toMatchObject({ exit: 0, stderr: expect.stringContaining("rack=7, and loses them\n") });
+  expect(await labelsOf(second)).toEqual({ state: "approved", labels: undefined });
+  const direct = await svc(["approve", third, "--drop-labels", "--direct-kv"], {
+    operatorFile: writeOperatorFile(bus, root),
+  });
+  expect(direct).toMatchObject({ exit: 0, stderr: expect.stringContaining("and loses them") });
+  expect(await labelsOf(third)).toEqual({ state: "approved", labels: undefined });
+  // A master takes it over as it is.
+  await until(
+    async () => (await svc(["show", third])).stdout,
+    (text) => /^trust +-$/m.test(text),
+  );
+  const rest = await svc(["approve", "--match", "had-*", "--yes"]);
+  expect(rest).toMatchObject({ exit: 0, stdout: "2 approved\n" });
+  expect(rest.stderr).toContain("had-3.example.com had the labels team=db rack=7, and gets them again");
+  expect(rest.stderr).toContain("had-4.example.com had the labels team=db rack=7, and gets them again");
+  expect(await labelsOf(ids[4] ?? "")).toEqual({ state: "approved", labels: former.labels });
 });
 
 test("Ctrl-C begins nothing new, waits for what has begun, and counts", async () => {

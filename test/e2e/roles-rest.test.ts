@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { startBus, type TestBus } from "../harness/bus.ts";
-import { call, newEnrollee } from "../harness/enrollee.ts";
+import { call, enrollNew, newEnrollee } from "../harness/enrollee.ts";
 import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";
 import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
 import { enrollPeel } from "../harness/peel-connection.ts";
@@ -233,4 +233,41 @@ test("nobody moves the boundary of a role that is a label, by a label, a token o
     ...{ status: 403, json: { error: expect.stringContaining("enrollments label team") } },
   });
   expect((await run("lea", "db-1")).status).toBe(202);
+});
+
+test("a host that comes back has its earlier labels, unless an operator with the right approves it without", async () => {
+  const peelId = "back-1";
+  const submit = () => enrollNew(master, newEnrollee(peelId));
+  const decide = (who: string, verb: string, id: string, body = {}) =>
+    rest(who, "POST", `/enrollments/${id}/${verb}`, body);
+  const labels = { team: "web", rack: "7" };
+  const first = await submit();
+  expect((await decide("app", "approve", first)).json).not.toHaveProperty("labels");
+  expect((await rest("eve", "PUT", `/enrollments/${first}/labels`, { labels })).status).toBe(200);
+  expect((await decide("eve", "revoke", first)).status).toBe(200);
+
+  const second = await submit();
+  const former = { enrollment: first, labels };
+  const { json } = await rest("app", "GET", `/enrollments/${second}`);
+  expect(json).toMatchObject({ enrollment: { former } });
+  expect(json).not.toMatchObject({ enrollment: { labels: {} } });
+  const listed = await rest("app", "GET", "/enrollments?state=pending");
+  expect(listed.json).toContainEqual(expect.objectContaining({ id: second, former_labels: labels }));
+  expect(errorOf(await decide("app", "approve", second, { drop_labels: true }))).toEqual([
+    403,
+    expect.stringContaining("no rule allows enrollments label team"),
+  ]);
+  const approved = await decide("app", "approve", second);
+  expect(approved).toMatchObject({ status: 200, json: { state: "approved", labels } });
+  expect(approved.json).not.toHaveProperty("former");
+  expect((await decide("eve", "revoke", second)).status).toBe(200);
+
+  // Control: with the right.
+  const third = await submit();
+  const without = await decide("eve", "approve", third, { drop_labels: true });
+  expect(without).toMatchObject({ status: 200, json: { state: "approved" } });
+  expect(without.json).not.toHaveProperty("labels");
+  expect((await decide("eve", "revoke", third)).status).toBe(200);
+  const { json: last } = await rest("app", "GET", `/enrollments/${await submit()}`);
+  expect(last.enrollment).not.toHaveProperty("former");
 });

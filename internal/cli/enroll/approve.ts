@@ -3,6 +3,7 @@ import { command, flag } from "../../program/command-line/mod.ts";
 import { credsArg, directArg, idArg, openForDecisions, withBusFor } from "./connect.ts";
 import { decide, moreArg } from "./decide.ts";
 import { doorOf } from "./door.ts";
+import { noticesOfLabels } from "./former-labels.ts";
 import { selectionArgs } from "./select.ts";
 
 const { approveEnrollment: approve } = enrollmentOperations;
@@ -21,25 +22,31 @@ export const approveCommand = command({
     more: moreArg,
     ...selectionArgs,
     force: flag("Approve those that are named by id even if the peel trusted another CA root"),
+    "drop-labels": flag("Approve without the labels that the enrollment of the host before had"),
     "direct-kv": directArg,
     creds: credsArg,
   },
   run: (args, cli) =>
     withBusFor(cli, args, async (bus) => {
       const { clock } = cli;
+      const isDirect = args["direct-kv"] === true;
+      const drops = args["drop-labels"] === true;
       const approveOne = await doorOf(
         bus,
         cli,
         approve,
-        args["direct-kv"] === true
+        isDirect
           ? async (signer) => ({ enrollments: await openForDecisions(bus, signer), clock })
           : undefined,
       );
       await decide(args, bus, cli, {
         ...{ verb: "approve", done: "approved", states: ["pending"] },
         leavesOut: new Set(["MISMATCH!", "TAMPERED"]),
-        decide: async (id, isNamed) =>
-          (await approveOne({ id, force: isNamed && args.force === true })).enrollment,
+        ...noticesOfLabels(bus, { isDirect, drops }),
+        decide: async (id, isNamed) => {
+          const force = isNamed && args.force === true;
+          return (await approveOne({ id, force, ...(drops ? { drop_labels: true } : {}) })).enrollment;
+        },
       });
     }),
 });

@@ -56,6 +56,10 @@ export interface Decision {
   states: readonly EnrollmentState[];
   /** What must be looked at one by one, and is not selected. */
   leavesOut: ReadonlySet<LeftOut>;
+  /** What to know before it is made on one that is listed. */
+  noticeOf?(one: EnrollmentSummary): string | undefined;
+  /** The same of those that are named. */
+  noticesOf?(ids: readonly string[]): Promise<string[]>;
   /** @param isNamed it was named by its id, not selected */
   decide(id: string, isNamed: boolean): Promise<Decided | undefined>;
 }
@@ -91,6 +95,10 @@ export async function decide(words: DecisionWords, bus: Bus, cli: Cli, decision:
       `name the ids of enrollments to ${decision.verb}, or select them with --match, --address, --evidence or --all`,
     );
   }
+  const notices = (await decision.noticesOf?.(named)) ?? [];
+  for (const notice of notices) cli.say(notice);
+  const needsYes = notices.length > 0 && words.yes !== true && cli.prompt !== undefined;
+  if (needsYes && !(await agrees(named.length, cli, decision))) stopHere(cli);
   if (others.length > 0) return decideOnNamed(named, cli, decision);
   const enrollment = await decideOne(only, true, decision);
   return cli.print(enrollment, () => doneLine(decision, enrollment));
@@ -163,8 +171,7 @@ async function decideOnSelected(
   else {
     preview(items, known, cli, decision);
     if (words.yes !== true && !(await agrees(items.length, cli, decision))) {
-      cli.say("nothing was done");
-      throw new Exit(1);
+      stopHere(cli);
     }
   }
   const isNamed = new Set(named);
@@ -175,6 +182,12 @@ async function decideOnSelected(
   const silent = result.failed.length - shownFirst;
   if (silent > 0) cli.say(`and ${silent} more failed: run it again with --output json to see each`);
   end(decisions.stopped, result.failed.length > 0);
+}
+
+/** @throws Exit */
+function stopHere(cli: Cli): never {
+  cli.say("nothing was done");
+  throw new Exit(1);
 }
 
 /** All that the decision could be made on. */
@@ -201,7 +214,7 @@ function preview(
   items: readonly Item[],
   known: ReadonlyMap<string, EnrollmentSummary>,
   cli: Cli,
-  { verb }: Decision,
+  { verb, noticeOf }: Decision,
 ): void {
   cli.say(`${verb} ${countOf(items.length)}:`);
   const { columns } = cli.stderr;
@@ -209,6 +222,12 @@ function preview(
   const shown = items.slice(0, shownFirst);
   for (const line of formatChosen(shown, known, style).split("\n")) cli.say(line);
   if (items.length > shownFirst) cli.say(`and ${items.length - shownFirst} more`);
+  // Of all: nobody would see them otherwise.
+  for (const { id } of items) {
+    const one = known.get(id);
+    const notice = one && noticeOf?.(one);
+    if (notice !== undefined) cli.say(notice);
+  }
 }
 
 /** The enrollments that are decided on, with what an operator compares. */

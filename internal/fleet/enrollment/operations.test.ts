@@ -104,7 +104,9 @@ test.each([true, false])(
         readRoles("roles: {web: {enrollments: [{do: label, labels: {team: ['*']}}]}}", "roles.yaml").book,
       administrators: () => ["root"],
       ...{ resolve: unused, jobOf: unused, rolloutOf: unused, isNewest: unused },
-      labelsOf: async () => (await loadEnrollment(deps.enrollments, id)).record.labels ?? {},
+      async labelsOf() {
+        return { labels: (await loadEnrollment(deps.enrollments, id)).record.labels ?? {}, former: {} };
+      },
     });
     const gate: Gate = {
       async enter(passenger) {

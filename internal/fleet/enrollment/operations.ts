@@ -282,12 +282,15 @@ export const approveEnrollment = operation({
   input: v.strictObject({
     id,
     force: v.optional(described(v.boolean(), "Approve although the peel trusted another CA root")),
+    drop_labels: v.optional(
+      described(v.boolean(), "Without the labels of `former`: it needs the right to remove them"),
+    ),
   }),
   output: decided,
   touches: touchesId,
-  async run(deps: ApplyDeps, { id, force }, call) {
+  async run(deps: ApplyDeps, { id, force = false, drop_labels: dropLabels = false }, call) {
     const operator = operatorOf(call);
-    const record = await applyEvent(deps, id, { type: "approve", operator, force: force === true });
+    const record = await applyEvent(deps, id, { type: "approve", operator, force, dropLabels });
     announce(call, "approve", record, operator);
     return { enrollment: toStored(record) };
   },

@@ -52,7 +52,7 @@ function setup() {
         : id.startsWith("rol-of-")
           ? { functions: ["state.apply"], peels: ["web-1"], environment: id.slice(7) }
           : undefined,
-    labelsOf: async () => ({}),
+    labelsOf: async () => ({ labels: {}, former: {} }),
     async isNewest(environment, commit) {
       if (environment === "nowhere") return true;
       if (environment !== "base" && environment !== "feature")
@@ -140,7 +140,7 @@ test("who has no rule for a function learns nothing about peels", async () => {
     resolve,
     jobOf: none,
     rolloutOf: none,
-    labelsOf: async () => ({}),
+    labelsOf: async () => ({ labels: {}, former: {} }),
     isNewest: async () => true,
   });
   const judged = await gate.judge(["viewer"], ping("G@secret:yes"));
@@ -258,7 +258,7 @@ test("who may stop everything needs nothing of the bus", async () => {
     resolve: away,
     jobOf: away,
     rolloutOf: away,
-    labelsOf: async () => ({}),
+    labelsOf: async () => ({ labels: {}, former: {} }),
     isNewest: away,
   });
   const stop = (kind: "jobs" | "rollouts", action: "cancel" | "pause" | "abort", role: string) =>

@@ -7,7 +7,7 @@ import type { OperatorCaller, Passenger } from "../operation/mod.ts";
 import type { Target } from "../targeting/mod.ts";
 import { type Decision, decide, type Wanted, type Work } from "./decide.ts";
 import { judgeFilter } from "./judge-filter.ts";
-import { labelChangeOf } from "./label-change.ts";
+import { labelChangeOf, type PeelLabels } from "./label-change.ts";
 import { filesOfStarted, startedBy } from "./requested-files.ts";
 import type { RoleBook } from "./role.ts";
 
@@ -29,8 +29,8 @@ export interface RoleGateDeps {
   jobOf(jid: string): Promise<StoredWork | undefined>;
   /** @returns `undefined` when there is none with this id */
   rolloutOf(id: string): Promise<StoredWork | undefined>;
-  /** The labels that the peel of an enrollment has now. @throws SvcError `storage` */
-  labelsOf(enrollment: string): Promise<Readonly<Record<string, string>>>;
+  /** The labels of the peel of an enrollment now. @throws SvcError `storage` */
+  labelsOf(enrollment: string): Promise<PeelLabels>;
   /**
    * Whether a commit, or the beginning of one, has the newest files of its environment; also where there is no such
    * environment. Called only for those who may run files of it.
@@ -106,7 +106,10 @@ export function createRoleGate(deps: RoleGateDeps): RoleGate {
       };
       const decision = await judgeWith(deps.labelsOf);
       if (decision === undefined) return word;
-      return { ...decision, judgeAgain: async (now) => (await judgeWith(async () => now)) ?? decision };
+      return {
+        ...decision,
+        judgeAgain: async (labels) => (await judgeWith(async () => ({ labels, former: {} }))) ?? decision,
+      };
     }
     const { target, commit, ...named } = wanted;
     const isPossible = (work: Omit<Work, "peels" | "within">) =>

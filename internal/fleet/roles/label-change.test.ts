@@ -27,7 +27,10 @@ const unused = () => Promise.reject(new Error("not called"));
 const deps: RoleGateDeps = {
   ...{ book: () => book, administrators: () => ["root"] },
   ...{ resolve: unused, jobOf: unused, rolloutOf: unused, isNewest: unused },
-  labelsOf: async (id) => (id === "enr-1" ? before : {}),
+  labelsOf: async (id) => ({
+    labels: id === "enr-1" ? before : {},
+    former: id === "enr-2" ? { team: "web", owner: "ann" } : {},
+  }),
 };
 const gate = createRoleGate(deps);
 const judge = (roles: readonly string[], scope: object, input: object) =>
@@ -88,6 +91,24 @@ describe("what differs from the current labels needs the right", () => {
 
   test("without the right nobody learns what the labels are", async () => {
     expect(await label(["none"], before)).toMatchObject({ reason: "no rule allows enrollments label" });
+  });
+});
+
+describe("an approval without the labels of the enrollment before needs the right to remove them", () => {
+  const approve = (roles: readonly string[], input: object) =>
+    judge(roles, { kind: "enrollments", action: "approve" }, { id: "enr-2", ...input });
+  test.each([
+    [["none"], {}, undefined],
+    [["none"], { drop_labels: false }, undefined],
+    [["none"], { drop_labels: true }, "enrollments label team"],
+    [["none", "web"], { drop_labels: true }, "enrollments label owner"],
+    [["none", "any"], { drop_labels: true }, undefined],
+    // It had none.
+    [["none"], { id: "enr-3", drop_labels: true }, undefined],
+    [["any"], { drop_labels: true }, "enrollments approve"],
+  ])("%j %j", async (roles, input, lacking) => {
+    const judgement = await approve(roles, input);
+    expect(judgement.allowed ? undefined : judgement.lacking).toBe(lacking);
   });
 });
 

@@ -21,8 +21,17 @@ export function differenceOf(before: Labels, now: Labels): LabelChange {
   };
 }
 
+/** The labels of a peel. */
+export interface PeelLabels {
+  /** Those that it has. */
+  labels: Labels;
+  /** Those that it gets when it is approved, from the enrollment before it. */
+  former: Labels;
+}
+
 const labels = v.record(v.string(), v.string());
 const named = v.looseObject({ id: v.string(), labels });
+const without = v.looseObject({ id: v.string(), drop_labels: v.literal(true) });
 const ofToken = v.looseObject({ label: labels });
 const ofHosts = v.looseObject({ hosts: v.array(v.looseObject({ labels: v.optional(labels, {}) })) });
 
@@ -37,10 +46,13 @@ const isScope = (scope: Scope, kind: Scope["kind"], action: string) =>
  */
 export async function labelChangeOf(
   { scope, input }: { scope: Scope; input: unknown },
-  labelsOf: (enrollment: string) => Promise<Labels>,
+  labelsOf: (enrollment: string) => Promise<PeelLabels>,
 ): Promise<LabelChange | undefined> {
   if (isScope(scope, "enrollments", "label") && v.is(named, input)) {
-    return differenceOf(await labelsOf(input.id), input.labels);
+    return differenceOf((await labelsOf(input.id)).labels, input.labels);
+  }
+  if (isScope(scope, "enrollments", "approve") && v.is(without, input)) {
+    return { set: [], removed: Object.keys((await labelsOf(input.id)).former) };
   }
   const given = isScope(scope, "join-tokens", "create") && v.is(ofToken, input) ? [input.label] : [];
   const expected =

@@ -21,7 +21,7 @@ const gate = createRoleGate({
   resolve: async () => ["web-1", "web-2"],
   jobOf: async (jid) => (jid === "job-1" ? stored() : undefined),
   rolloutOf: stored,
-  labelsOf: async () => ({}),
+  labelsOf: async () => ({ labels: {}, former: {} }),
   isNewest: async (_, commit) => commit === "c0ffee00",
 });
 let problem: string | undefined;

@@ -37,7 +37,7 @@ const { authorize } = createRoleGate({
   },
   jobOf: async () => undefined,
   rolloutOf: async () => undefined,
-  labelsOf: async () => ({}),
+  labelsOf: async () => ({ labels: {}, former: {} }),
   isNewest: async () => true,
 });
 let role = "blind";

@@ -44,7 +44,7 @@ const { authorize } = createRoleGate({
   resolve: async () => ["web-1"],
   jobOf: stored,
   rolloutOf: stored,
-  labelsOf: async () => ({}),
+  labelsOf: async () => ({ labels: {}, former: {} }),
   isNewest: async () => true,
 });
 const gate: Gate = {

@@ -41,6 +41,7 @@ export function DecideDialog(props: {
   const { app, action, chosen, close } = props;
   const reason = useSignal("");
   const force = useSignal(false);
+  const drop = useSignal(false);
   const done = useSignal<readonly Listed[]>([]);
   const { verb, done: word, means, mean } = texts[action];
   const strange = action === "approve" ? chosen.filter(({ trust }) => trust === "MISMATCH!") : [];
@@ -49,8 +50,10 @@ export function DecideDialog(props: {
     .filter((one) => !done.value.includes(one));
   // With nobody but those that trusted another root, one must insist before anything happens.
   const requested = meant.length === 0 ? strange : meant;
+  const had = action === "approve" ? requested.filter(({ former_labels: labels }) => labels) : [];
   const act = async () => {
-    const decided = await decideAll(meant, (one) => decide(app, action, one, reason.value.trim()));
+    const how = { reason: reason.value.trim(), drops: drop.value };
+    const decided = await decideAll(meant, (one) => decide(app, action, one, how));
     done.value = [...done.value, ...decided.done, ...decided.waiting];
     app.say(reportOf(decided, word));
   };
@@ -79,6 +82,9 @@ export function DecideDialog(props: {
         {requested.length > maxNamed && <li class="muted">and {requested.length - maxNamed} more</li>}
       </ul>
       {strange.length > 0 && <Insist strange={strange} force={force} />}
+      {had.length > 0 && (
+        <FormerLabels had={had} drop={drop} mayDrop={app.session.may("enrollments", "label")} />
+      )}
       {action !== "approve" && (
         <ReasonField id="decide-reason" label="Reason, kept with the enrollment" reason={reason} />
       )}
@@ -86,10 +92,16 @@ export function DecideDialog(props: {
   );
 }
 
-async function decide({ client }: App, action: Action, { id, trust }: Listed, reason: string) {
+async function decide(
+  { client }: App,
+  action: Action,
+  { id, trust, former_labels }: Listed,
+  { reason, drops }: { reason: string; drops: boolean },
+) {
   if (action === "approve") {
     const force = trust === "MISMATCH!" ? true : undefined;
-    await client.call(routes.approveEnrollment, { id, ...defined({ force }) });
+    const drop_labels = drops && former_labels !== undefined ? true : undefined;
+    await client.call(routes.approveEnrollment, { id, ...defined({ force, drop_labels }) });
     return;
   }
   const route = action === "reject" ? routes.rejectEnrollment : routes.revokeEnrollment;
@@ -125,3 +137,39 @@ function Insist({ strange, force }: { strange: readonly Listed[]; force: Signal<
     </label>
   );
 }
+
+/** What the hosts were labelled with before: an approval gives it to them again. */
+function FormerLabels(props: { had: readonly Listed[]; drop: Signal<boolean>; mayDrop: boolean }) {
+  const { had, drop, mayDrop } = props;
+  return (
+    <div class="notice">
+      <div class="stack small">
+        <p>Labels of the enrollment before, which an approval gives again:</p>
+        <ul>
+          {had.map(({ id, peel, former_labels }) => (
+            <li key={id}>
+              <strong>{peel}</strong> <span class="mono">{labelText(former_labels ?? {})}</span>
+            </li>
+          ))}
+        </ul>
+        {mayDrop && (
+          <label>
+            <input
+              type="checkbox"
+              checked={drop.value}
+              onChange={({ currentTarget }) => {
+                drop.value = currentTarget.checked;
+              }}
+            />
+            <span>Approve without these labels</span>
+          </label>
+        )}
+      </div>
+    </div>
+  );
+}
+
+const labelText = (labels: Readonly<Record<string, string>>) =>
+  Object.entries(labels)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(" ");

@@ -10,7 +10,7 @@ import { newKeyPair } from "../../../identity/nkey.ts";
 import { attestationMessage, enrollmentMessage } from "../../../wire/enrollment-messages.ts";
 import { decodeRecord, type Enrollment } from "../record/record.ts";
 import { applyEvent } from "../store/apply.ts";
-import { readEnrollments } from "../store/store.ts";
+import { readEnrollments, removePending } from "../store/store.ts";
 import { eventOfAdmission } from "./admit.ts";
 import { issueChallenge } from "./challenge.ts";
 import { type Decision, type EnrollDeps, takeSubmission } from "./enroll.ts";
@@ -244,5 +244,44 @@ describe("evidence", () => {
     await submit(newHost("web_1"));
     const { record } = await submit(newHost("web_1"), ownRoot, proving({ subject: "CN=thief" }));
     expect(record.evidence).toBeUndefined();
+  });
+});
+
+describe("a host whose enrollment before had labels", () => {
+  const labels = { team: "db", rack: "7" };
+  const ended = async (peelId: string, set = labels) => {
+    answers = [admission("approve", { labels: set })];
+    const { record } = await submit(newHost(peelId));
+    await applyEvent({ enrollments, clock }, record.id, { type: "revoke", operator: "ann" });
+    return record.id;
+  };
+
+  test("starts without, and is approved with these", async () => {
+    const before = await ended("web_1");
+    const { record } = await submit(newHost("web_1"));
+    expect(record).toMatchObject({ state: "pending", former: { enrollment: before, labels } });
+    expect(record).not.toHaveProperty("labels");
+    const event = { type: "approve", operator: "ann", force: false } as const;
+    const approved = await applyEvent({ enrollments, clock }, record.id, event);
+    expect(approved.labels).toEqual(labels);
+    expect(approved).not.toHaveProperty("former");
+  });
+
+  test("also after it was refused, or waited until it was dropped", async () => {
+    const before = await ended("web_1");
+    const refused = (await submit(newHost("web_1"))).record;
+    await applyEvent({ enrollments, clock }, refused.id, { type: "reject", operator: "ann" });
+    const dropped = (await submit(newHost("web_1"))).record;
+    expect(await removePending(enrollments, dropped.id, clock.now())).toBe(true);
+    const { record } = await submit(newHost("web_1"));
+    expect(record.former).toEqual({ enrollment: before, labels });
+  });
+
+  test("waits when it would have more than a peel may have", async () => {
+    const many = Object.fromEntries(Array.from({ length: 32 }, (_, at) => [`n${at}`, ""]));
+    await ended("web_1", many as never);
+    answers = [admission("approve", { labels: { other: "1" } })];
+    expect((await submit(newHost("web_1"))).record.state).toBe("pending");
+    expect(events.at(-1)).toBe("given back");
   });
 });

@@ -1,5 +1,12 @@
 import { defined } from "../../../base/defined.ts";
-import { type Enrollment, type EnrollmentEvent, isSameSet, transition } from "../record/mod.ts";
+import {
+  type Enrollment,
+  type EnrollmentEvent,
+  isSameSet,
+  labelsOnApproval,
+  labelsProblem,
+  transition,
+} from "../record/mod.ts";
 import type { Admission, Candidate, WayIn } from "./way-in.ts";
 
 /** The decision of the first way in that has one. */
@@ -19,11 +26,13 @@ export async function admissionOf(
  * that trusted another root is never approved or rejected without a person, but gets its labels.
  */
 export function eventOfAdmission(
-  record: Pick<Enrollment, "trustMismatch" | "labels">,
+  record: Pick<Enrollment, "trustMismatch" | "labels" | "former">,
   { decide, by, labels, reason }: Admission,
 ): EnrollmentEvent | undefined {
   const isDecided = decide !== "hold" && record.trustMismatch !== true;
   if (isDecided && decide === "approve") {
+    // A person decides which of them it keeps.
+    if (labelsProblem(labelsOnApproval(record, labels ?? record.labels)) !== undefined) return undefined;
     return { type: "approve", operator: by, force: false, ...defined({ labels }) };
   }
   if (isDecided) return { type: "reject", operator: by, ...defined({ reason }) };

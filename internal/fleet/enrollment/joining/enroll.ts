@@ -10,6 +10,7 @@ import {
   type Enrollment,
   type EnrollmentEvent,
   type Evidence,
+  formerFrom,
   liveStates,
   transition,
 } from "../record/mod.ts";
@@ -116,7 +117,9 @@ export async function takeSubmission(
       // The client has not proved that it is this peel, so it must not learn the ID or the state.
       throw takenError();
     }
-    if (found !== undefined && current === undefined && (await isHeld(deps, found.id))) {
+    const ended = current ?? (found && (await lastGood(deps, found.id)));
+    // No longer valid, and live when a master last wrote it.
+    if (found !== undefined && ended !== undefined && liveStates.has(ended.state)) {
       deps.log.warn("enrollment refused: the record of this peel was changed by others", {
         enrollment_id: found.id,
         peel_id: peelId,
@@ -126,7 +129,8 @@ export async function takeSubmission(
     const place = await deps.pending.take(peelId);
     let stored: Enrollment | undefined;
     try {
-      const record = newRecord(deps, submission, challenge, { ...defined({ address, evidence }) });
+      const before = { ...defined({ address, evidence }), ...formerFrom(ended) };
+      const record = newRecord(deps, submission, challenge, before);
       const admission = await admissionOf(deps.waysIn, { submission, record, challenge });
       const made = admitted(record, admission, deps.clock.now());
       stored = await recorded(deps, made, admission, () =>
@@ -255,11 +259,10 @@ function takenError(): SvcError {
   );
 }
 
-/** Whether a record that is no longer valid was live when a master last wrote it. */
-async function isHeld({ enrollments }: EnrollDeps, id: string): Promise<boolean> {
-  if (enrollments.vouchers === undefined) return false;
-  const good = await lastVouched(enrollments, enrollments.vouchers, id);
-  return good !== undefined && liveStates.has(good.record.state);
+/** A record that is no longer valid, as a master last wrote it. */
+async function lastGood({ enrollments }: EnrollDeps, id: string): Promise<Enrollment | undefined> {
+  if (enrollments.vouchers === undefined) return undefined;
+  return (await lastVouched(enrollments, enrollments.vouchers, id))?.record;
 }
 
 function verifyAttestation(submission: Submission, challenge: Uint8Array): void {
@@ -275,7 +278,7 @@ function newRecord(
   deps: EnrollDeps,
   submission: Submission,
   challenge: Uint8Array,
-  seen: Pick<Enrollment, "address" | "evidence">,
+  seen: Pick<Enrollment, "address" | "evidence" | "former">,
 ): Enrollment {
   const now = deps.clock.now();
   const { attestation } = submission;

@@ -1,4 +1,5 @@
 export { busKeysOf, withBusKey } from "./bus-keys.ts";
+export { formerFrom, labelsOnApproval } from "./former.ts";
 export { isLabelName, isSameSet, type Labels, labelsField, labelsProblem } from "./labels.ts";
 export {
   type BusKey,

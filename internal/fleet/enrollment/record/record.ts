@@ -40,6 +40,11 @@ export const enrollmentFields = {
   metadata: ["metadata", optional(plainMap), "Other data that the peel reported"],
   /** What the fleet says of this peel; a new enrollment of the same host starts without. */
   labels: optional(labelsField),
+  former: [
+    "former",
+    optional(part({ enrollment: text, labels: labelsField }, { isOpen })),
+    "The enrollment of this peel before it, and its labels, which it gets when it is approved",
+  ],
   address: ["address", optional(text), "Address from which the host asked to join"],
   evidence: ["evidence", optional(evidence), "What the host proved about itself, in addition to its key"],
   state: v.picklist(enrollmentStates),

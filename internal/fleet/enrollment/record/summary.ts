@@ -6,7 +6,7 @@ import { list, optional, part } from "../../../base/record-kinds.ts";
 import { described, timestamp, titled } from "../../../base/schema.ts";
 import { evidenceTypes } from "../../../identity/evidence/mod.ts";
 import { keyFingerprint } from "../../../identity/mod.ts";
-import type { Labels } from "./labels.ts";
+import { type Labels, labelsField } from "./labels.ts";
 import type { LeftSites } from "./left-sites.ts";
 import { type Enrollment, enrollmentFields, enrollmentStates, type StoredMap } from "./record.ts";
 
@@ -37,6 +37,9 @@ export const enrollmentSummary = titled(
     trusted_ca_spki: v.exactOptional(
       described(v.string(), "SPKI pin of the CA root that the peel trusted; only while it is pending"),
     ),
+    former_labels: v.exactOptional(
+      described(labelsField, "What the enrollment before had, and this one gets when it is approved"),
+    ),
   }),
 );
 /** The fields of an enrollment in lists. */
@@ -47,6 +50,7 @@ const listed = record(
   "enrollment record",
   {
     ...someOf(enrollmentFields, ["id", "peelId", "publicKey", "hostname", "address", "labels", "leftSites"]),
+    ...someOf(enrollmentFields, ["former"]),
     ...someOf(enrollmentFields, ["state", "trustedCaSpki", "trustMismatch", "credsExpiresAt"]),
     ...someOf(enrollmentFields, ["cloneSuspected", "copiedAt", "busPublicKey"]),
     createdAt: ["created_at", timestamp],
@@ -124,6 +128,7 @@ function summaryOf(record: Omit<Listed, "busKeys">): EnrollmentSummary {
       evidence: record.evidence?.type,
       // Only for those that wait: masters keep the summaries of a whole fleet in memory.
       trusted_ca_spki: state === "pending" ? trustedCaSpki : undefined,
+      former_labels: state === "pending" ? record.former?.labels : undefined,
     }),
   };
 }

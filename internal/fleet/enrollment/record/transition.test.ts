@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { SvcError } from "../../../base/errors.ts";
+import { formerFrom } from "./former.ts";
+import type { Labels } from "./labels.ts";
 import { type Enrollment, type EnrollmentState, enrollmentStates } from "./record.ts";
 import { type EnrollmentEvent, transition, transitions } from "./transition.ts";
 
@@ -185,4 +187,43 @@ test("a suspension keeps the state and its first reason, and ends by a resume or
   });
   expect(transition(suspended, { type: "revoke", operator: "op" }, 9).suspended).toBeUndefined();
   expect(() => transition(active, { type: "resume", operator: "op" }, 9)).toThrow("it is not suspended");
+});
+
+describe("an approval gives the labels of the enrollment before", () => {
+  const former = { enrollment: "enr-000000000000000000000000001", labels: { team: "db", rack: "7" } };
+  const approve = (record: Partial<Enrollment>, more: { labels?: Labels; dropLabels?: boolean } = {}) =>
+    transition(
+      { ...base, former, ...record },
+      { type: "approve", operator: "ann", force: false, ...more },
+      9,
+    );
+
+  test.each<[Partial<Enrollment>, { labels?: Labels; dropLabels?: boolean }, Labels | undefined]>([
+    [{}, {}, { team: "db", rack: "7" }],
+    [{ labels: { rack: "8", env: "lab" } }, {}, { team: "db", rack: "8", env: "lab" }],
+    [{}, { labels: { rack: "9" } }, { team: "db", rack: "9" }],
+    [{}, { dropLabels: true }, undefined],
+    [{ labels: { env: "lab" } }, { dropLabels: true }, { env: "lab" }],
+  ])("%j approved with %j has %j", (record, more, expected) => {
+    const approved = approve(record, more);
+    expect(approved.labels).toEqual(expected);
+    expect(approved).not.toHaveProperty("former");
+  });
+
+  test("but not more than a peel may have", () => {
+    const many = Object.fromEntries(Array.from({ length: 31 }, (_, at) => [`n${at}`, ""]));
+    expect(() => approve({ labels: many })).toThrow("must be at most 32 labels");
+    expect(approve({ labels: many }, { dropLabels: true }).labels).toEqual(many);
+  });
+
+  test("what ended passes on what its peel had, or would have had", () => {
+    const { id } = base;
+    const labels = { team: "db" };
+    expect(formerFrom(undefined)).toEqual({});
+    expect(formerFrom({ ...base, state: "revoked" })).toEqual({});
+    expect(formerFrom({ ...base, state: "revoked", labels })).toEqual({ former: { enrollment: id, labels } });
+    // Labels of a host that nobody approved were never in force.
+    expect(formerFrom({ ...base, state: "rejected", labels })).toEqual({});
+    expect(formerFrom({ ...base, state: "rejected", labels, former })).toEqual({ former });
+  });
 });

@@ -2,14 +2,15 @@ import { defined } from "../../../base/defined.ts";
 import { SvcError } from "../../../base/errors.ts";
 import { displayPeelId } from "../../../base/names/peel-id.ts";
 import { withBusKey } from "./bus-keys.ts";
-import type { Labels } from "./labels.ts";
+import { labelsOnApproval } from "./former.ts";
+import { isSameSet, type Labels, labelsProblem } from "./labels.ts";
 import { leavingSites } from "./left-sites.ts";
 import type { BusKey, Enrollment, EnrollmentState, Evidence, RekeyProof } from "./record.ts";
 import { recentRenewals } from "./renewal-limit.ts";
 
 /** What can happen to an enrollment record after it was created. */
 export type EnrollmentEvent =
-  | { type: "approve"; operator: string; force: boolean; labels?: Labels }
+  | { type: "approve"; operator: string; force: boolean; labels?: Labels; dropLabels?: boolean }
   | { type: "reject"; operator: string; reason?: string }
   | { type: "issue"; busPublicKey: string; credsExpiresAt: number }
   | { type: "activate" }
@@ -85,7 +86,7 @@ export function transition(record: Enrollment, event: EnrollmentEvent, now: numb
   switch (event.type) {
     case "approve":
       assertTrusted(record, event.force);
-      return { ...decided(next, event, now), ...(event.labels === undefined ? {} : labelled(event.labels)) };
+      return { ...decided(withoutFormer(next), event, now), ...labelsOfApproved(record, event) };
     case "reject":
       return { ...decided(next, event, now), ...(event.reason ? { rejectReason: event.reason } : {}) };
     case "issue": {
@@ -185,6 +186,22 @@ function rekeyed(
   const { enrollChallenge: _, enrollSignature: __, ...rest } = renewed(next, key, now);
   const previousPublicKey = before.publicKey;
   return { ...rest, publicKey, curvePublicKey, previousPublicKey, rekeyedAt: now, rekeyProof: proof };
+}
+
+/** @throws SvcError `invalid_transition` for more labels than a peel may have */
+function labelsOfApproved(
+  record: Enrollment,
+  { labels = {}, dropLabels = false }: EventOf<"approve">,
+): Pick<Enrollment, "labels"> {
+  const own = isSameSet(labels, {}) ? record.labels : labels;
+  const all = dropLabels ? (own ?? {}) : labelsOnApproval(record, own);
+  const problem = labelsProblem(all);
+  if (problem === undefined) return labelled(all);
+  throw refused(record, "approve", `its labels, with those of the enrollment before it, ${problem}`);
+}
+
+function withoutFormer({ former: _, labels: __, ...rest }: Enrollment): Enrollment {
+  return rest;
 }
 
 /** A record without labels has no field for them. */

@@ -52,29 +52,34 @@ function followRevisions(entries: readonly Entry[], vouchers: Vouchers): LastVou
 
 /** The result of a direct decision on a record; `undefined` when `direct` is not exactly that result. */
 function decideAgain(record: Enrollment, direct: Enrollment): Enrollment | undefined {
-  const event = eventOf(direct);
-  if (direct.direct !== true || event === undefined) return undefined;
-  const decided = attempt(() => directVouchers.mark(transition(record, event, direct.updatedAt)));
-  if (decided === undefined) return undefined;
-  if (!isSame(decided, direct)) return undefined;
-  const { directSignature } = direct;
-  return directSignature === undefined ? decided : { ...decided, directSignature };
+  if (direct.direct !== true) return undefined;
+  for (const event of eventsOf(direct)) {
+    const decided = attempt(() => directVouchers.mark(transition(record, event, direct.updatedAt)));
+    if (decided === undefined || !isSame(decided, direct)) continue;
+    const { directSignature } = direct;
+    return directSignature === undefined ? decided : { ...decided, directSignature };
+  }
+  return undefined;
 }
 
-/** Only decisions of operators. Only masters issue credentials and activate. */
-function eventOf(decided: Enrollment): EnrollmentEvent | undefined {
+/**
+ * What an operator may have decided. Only masters issue credentials and activate.
+ */
+function eventsOf(decided: Enrollment): EnrollmentEvent[] {
   const { state, decidedBy: operator, rejectReason, revokeReason } = decided;
-  if (operator === undefined) return undefined;
+  if (operator === undefined) return [];
   switch (state) {
-    case "approved":
+    case "approved": {
       // The command has checked for a mismatch.
-      return { type: "approve", operator, force: true };
+      const approve = { type: "approve", operator, force: true } as const;
+      return [approve, { ...approve, dropLabels: true }];
+    }
     case "rejected":
-      return { type: "reject", operator, ...defined({ reason: rejectReason }) };
+      return [{ type: "reject", operator, ...defined({ reason: rejectReason }) }];
     case "revoked":
-      return { type: "revoke", operator, ...defined({ reason: revokeReason }) };
+      return [{ type: "revoke", operator, ...defined({ reason: revokeReason }) }];
     default:
-      return undefined;
+      return [];
   }
 }
 

@@ -179,11 +179,15 @@ export async function removePending(enrollments: Enrollments, id: string, before
   const found = entry === undefined ? undefined : readEntry(enrollments, entry);
   if (found === undefined || found.record.state !== "pending" || found.record.createdAt > before)
     return false;
-  const { peelId } = found.record;
+  const { peelId, former } = found.record;
   if (!(await enrollments.remove(id, found.revision))) return false;
   // An index that stays behind points to no record, and a new enrollment of the peel replaces it.
   const index = await readIndex(enrollments, peelId);
-  if (index?.id === id) await enrollments.remove(indexKey(peelId), index.revision);
+  if (index?.id !== id) return true;
+  // Whose host waits until it is dropped would have no labels when it asks again.
+  if (former !== undefined) {
+    await pointIndex(enrollments, { id: former.enrollment, peelId }, index.revision);
+  } else await enrollments.remove(indexKey(peelId), index.revision);
   return true;
 }
 

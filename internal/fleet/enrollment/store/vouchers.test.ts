@@ -32,6 +32,7 @@ const full: Required<Enrollment> = {
   hostname: "web-1",
   metadata: { rack: 7, 3: "x", tags: ["a", { b: 1.5 }] },
   labels: { env: "lab" },
+  former: { enrollment: "enr-000000000000000000000000000", labels: { env: "test" } },
   address: "192.0.2.7",
   evidence: { type: "x509", fields: { subject: "CN=web-1", rack: 7 } },
   state: "active",

@@ -75,9 +75,10 @@ export const gate = {
 /** The operation says whether there is such an enrollment. */
 async function labelsNow(enrollments: Enrollments, id: string) {
   try {
-    return (await loadEnrollment(enrollments, id)).record.labels ?? {};
+    const { labels = {}, former } = (await loadEnrollment(enrollments, id)).record;
+    return { labels, former: former?.labels ?? {} };
   } catch (thrown) {
-    if (thrown instanceof SvcError && thrown.kind === "not_found") return {};
+    if (thrown instanceof SvcError && thrown.kind === "not_found") return { labels: {}, former: {} };
     throw thrown;
   }
 }
