@@ -65,6 +65,15 @@ export async function startMasterBinary(
   };
 }
 
+/**
+ * All programs of a test have one address, which may otherwise ask ten times and then every ten seconds. From
+ * 127.128.0.0 on they are strangers.
+ */
+const usualEnroll = {
+  addr: "127.0.0.1:0",
+  networks: { tests: { cidr: ["127.0.0.0/9"], capacity: 1_000, refill: "1s", connections: 1_000 } },
+};
+
 /** The same, for a master that may never serve. */
 export function startMasterProgram(
   bus: TestBus,
@@ -85,11 +94,10 @@ export function startMasterProgram(
       `bus_ca: ${bus.caFile}`,
       `auth_dir: ${bus.authDir}`,
       "health_addr: 127.0.0.1:0",
-      // All programs of a test have one address, which may otherwise ask ten times and then every ten seconds. From
-      // 127.128.0.0 on they are strangers.
-      "enroll: {addr: 127.0.0.1:0, networks: {tests: {cidr: [127.0.0.0/9], capacity: 1000, refill: 1s, connections: 1000}}}",
       `api: ${JSON.stringify({ tokens: [{ username: "ci", token_file: join(dir, "token") }], ...api })}`,
-      ...Object.entries(more).map(([key, value]) => `${key}: ${JSON.stringify(value)}`),
+      ...Object.entries({ enroll: usualEnroll, ...more }).map(
+        ([key, value]) => `${key}: ${JSON.stringify(value)}`,
+      ),
     ].join("\n"),
     secretMode,
   );

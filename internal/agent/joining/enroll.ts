@@ -82,13 +82,11 @@ export async function enrollPeel(options: EnrollOptions): Promise<Enrolled> {
 
 /** Proves possession of the key and submits. Fetches a lost challenge again, up to three attempts in total. */
 async function submit(options: EnrollOptions): Promise<{ id: string; state: string }> {
-  const { masters, peelId, key, log } = options;
+  const { masters, peelId, key, token, log } = options;
+  const query = { peel_id: peelId, public_key: key.publicKey, ...defined({ token: token?.id }) };
   const curvePublicKey = deriveCurveKey(key).publicKey;
   for (let attempt = 1; ; attempt++) {
-    const nonce = await masters.request(
-      "GET",
-      `/api/v1/enroll/nonce?${new URLSearchParams({ peel_id: peelId, public_key: key.publicKey })}`,
-    );
+    const nonce = await masters.request("GET", `/api/v1/enroll/nonce?${new URLSearchParams(query)}`);
     if (nonce.status !== 200) throw refusal("the master refused the challenge request", nonce);
     const challenge = decodeBase64(String(nonce.body.challenge ?? ""));
     if (challenge?.length !== 32) throw new SvcError("unavailable", "the master sent a malformed challenge");

@@ -144,8 +144,8 @@ function streaming(door: HttpDoor, bound: Bound, deps: unknown): Route {
 }
 
 /** What both kinds of routes have. */
-function common({ operation, lines: { method, path, auth, budget } }: Bound) {
-  return { method, path, auth, budget, operation: operation.name };
+function common({ operation, lines: { method, path, auth, budget, join } }: Bound) {
+  return { method, path, auth, budget, operation: operation.name, ...defined({ join }) };
 }
 
 /** Converts the schemas of an operation, which takes a while: it is only done where the description is served. */

@@ -22,6 +22,8 @@ export interface Exchange {
   /** On the monotonic clock. */
   readonly started: number;
   span: Span | undefined;
+  /** The parsed body, once it is read. */
+  body?: Promise<unknown>;
   /** Why its token or session is not valid. */
   denied?: unknown;
 }

@@ -23,6 +23,16 @@ test("a source does not use the budget of another", () => {
   expect(limiter.allow("192.0.2.2")).toBe(true);
 });
 
+test("a source gets back what it spent, never more than its whole budget, and no other source does", () => {
+  const limiter = createLimiter(budgets.strict, manualClock());
+  spend(limiter, "192.0.2.1", 10);
+  limiter.giveBack("192.0.2.1", 3);
+  limiter.giveBack("192.0.2.2", 3);
+  expect([spend(limiter, "192.0.2.1", 15), spend(limiter, "192.0.2.2", 15)]).toEqual([3, 10]);
+  limiter.giveBack("192.0.2.1", 100);
+  expect([spend(limiter, "192.0.2.1", 15), limiter.size]).toEqual([10, 2]);
+});
+
 test("the relaxed budget is 120 at once and 20 per second", () => {
   const clock = manualClock();
   const limiter = createLimiter(budgets.relaxed, clock);

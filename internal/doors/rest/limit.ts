@@ -32,10 +32,12 @@ interface Level {
 /** Decides request by request whether a source is within its budget. */
 export interface Limiter {
   allow(source: string): boolean;
+  /** A source has again what it spent, up to its whole budget. */
+  giveBack(source: string, count: number): void;
   readonly size: number;
 }
 
-export function createLimiter(budget: Budget, clock: Clock): Limiter {
+export function createLimiter(budget: Budget, clock: Pick<Clock, "monotonic">): Limiter {
   // A map iterates in the order of insertion; each use inserts again, so the oldest come first.
   const levels = new Map<string, Level>();
   return {
@@ -48,6 +50,11 @@ export function createLimiter(budget: Budget, clock: Clock): Limiter {
       levels.set(source, level);
       evict(levels, now);
       return allowed;
+    },
+    giveBack(source, count) {
+      const level = levels.get(source);
+      // A source that was forgotten has its whole budget.
+      if (level !== undefined) level.tokens = Math.min(budget.capacity, level.tokens + count);
     },
     get size() {
       return levels.size;

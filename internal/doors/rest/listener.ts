@@ -20,6 +20,8 @@ import { readJson } from "./body.ts";
 import type { Docs } from "./docs.ts";
 import { beginExchange, type Exchange, endExchange, type RequestMetrics, traceExchange } from "./exchange.ts";
 import { createRouteFinder, type RouteFinder, type Ruled } from "./find-route.ts";
+import { createJoinBudget, type JoinBudget, type JoinPayment } from "./join-budget.ts";
+import { createJoinPlaces } from "./join-places.ts";
 import type { BudgetName } from "./limit.ts";
 import { createRateLimits, type LimitedNetwork, type RateLimits } from "./rate-limits.ts";
 import { json, type Route } from "./route.ts";
@@ -53,6 +55,11 @@ export interface ListenerOptions {
   hidesWithoutTokens?: boolean;
   /** Networks with a budget of their own for enrollment. */
   networks?: readonly (LimitedNetwork & ConnectionNetwork)[];
+  /** The tokens that hosts join with. */
+  joinTokens?: {
+    /** Whether a token admits hosts now, and has uses left. */
+    isOpen(id: string): boolean;
+  };
   metrics: RequestMetrics & {
     rateLimited(budget: string): void;
     connectionClosed(reason: FrontReason): void;
@@ -126,12 +133,15 @@ export function createHandler(options: HandlerOptions): {
   handle(incoming: Incoming): Promise<Response>;
   routes: readonly ServedRoute[];
 } {
-  const { clock, routes, docs, tokens, bearers = [], networks = [] } = options;
+  const { clock, routes, docs, tokens, bearers = [], networks = [], joinTokens } = options;
+  const limits = createRateLimits(networks, clock);
+  const places = createJoinPlaces({ isOpen: (id) => joinTokens?.isOpen(id) === true, clock });
   const ruled = [...routes, ...(docs?.rules ?? [])];
   const handling: Handling = {
     ...options,
     kinds: [tokenFiles(tokens, clock), ...bearers],
-    limits: createRateLimits(networks, clock),
+    limits,
+    joins: createJoinBudget({ places, limits, clock }),
     finder: createRouteFinder(ruled),
     exchanges: new WeakMap(),
   };
@@ -161,6 +171,7 @@ type HandlerOptions = Omit<ListenerOptions, "host" | "port" | "certificate">;
 interface Handling extends HandlerOptions {
   readonly kinds: readonly Bearers[];
   readonly limits: RateLimits;
+  readonly joins: JoinBudget;
   readonly finder: RouteFinder;
   /** By the request that the router gets. */
   readonly exchanges: WeakMap<Request, Exchange>;
@@ -198,7 +209,8 @@ async function answer(
   const budget = route?.budget ?? (isEnrollment ? "strict" : "relaxed");
   // Who is known spends a budget of its own: others at the same address cannot spend it.
   const isKnown = await recognize(handling, exchange);
-  if (!isKnown && !handling.limits.allow(budget, ip)) {
+  const payment = await beginStep(handling, exchange, route);
+  if (!isKnown && payment?.isByToken !== true && !handling.limits.allow(budget, ip)) {
     handling.metrics.rateLimited(budget);
     log.warn("enrollment.ratelimit.exceeded", { source_ip: ip });
     return json(429, { error: "rate limit exceeded" }, { "Retry-After": "10" });
@@ -207,7 +219,32 @@ async function answer(
   if (!isServedMethod(method)) return unknownRoute(handling, url.pathname, exchange);
   const request = new Request(url.href, { method });
   handling.exchanges.set(request, exchange);
-  return router.handle(request);
+  const response = await router.handle(request);
+  await payment?.answered(response);
+  return response;
+}
+
+/** Finds out who pays for a step of a join. @returns `undefined` for other requests */
+async function beginStep(
+  { joins }: Handling,
+  exchange: Exchange,
+  route: Ruled | undefined,
+): Promise<JoinPayment | undefined> {
+  const { incoming, url } = exchange;
+  if (route?.join === undefined || route.method !== incoming.method) return undefined;
+  const { join: step, budget, path } = route;
+  const at = path.split("/").indexOf(":id");
+  return joins.begin({
+    ...{ step, budget, ip: incoming.ip, token: url.searchParams.get("token") },
+    enrollment: at < 0 ? undefined : url.pathname.split("/")[at],
+    body: () => bodyOf(exchange, route),
+  });
+}
+
+/** The parsed body of a request, which is read once. */
+function bodyOf(exchange: Exchange, { body, maxBodyBytes }: Ruled): Promise<unknown> {
+  exchange.body ??= readJson(exchange.incoming, body === "json", maxBodyBytes);
+  return exchange.body;
 }
 
 /** Finds out who a request to a route behind a token is from, before anything else is done for it. */
@@ -240,7 +277,7 @@ async function serve(
   call.params = params;
   const run = async () => {
     if (route.body !== undefined) {
-      call.body = await readJson(incoming, route.body === "json", route.maxBodyBytes);
+      call.body = await bodyOf(exchange, route);
     }
     return route.handle(call);
   };

@@ -109,6 +109,19 @@ test.each([
   expect(allowed(limits, ips, "relaxed")).toBe(50);
 });
 
+test("what is given back goes to the budget that an address spends", () => {
+  const limits = createRateLimits([network("berlin", ["192.0.2.0/24"], 20, 10_000)], manualClock());
+  for (const ip of ["192.0.2.1", "198.51.100.1"]) {
+    allowed(
+      limits,
+      many(20, () => ip),
+    );
+    limits.giveBack("strict", ip, 2);
+  }
+  const ips = (ip: string) => many(5, () => ip);
+  expect([allowed(limits, ips("192.0.2.9")), allowed(limits, ips("198.51.100.1"))]).toEqual([2, 2]);
+});
+
 test("of several networks the smallest range decides", () => {
   const limits = createRateLimits(
     [network("all", ["10.0.0.0/8"], 1, 60_000), network("lab", ["10.1.0.0/16"], 30, 1_000)],

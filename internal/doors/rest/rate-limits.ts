@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import { type IpNetwork, isInNetwork, parseIp, sourceOf } from "../../base/names/ip-network.ts";
-import { type Budget, type BudgetName, budgets, createLimiter } from "./limit.ts";
+import { type Budget, type BudgetName, budgets, createLimiter, type Limiter } from "./limit.ts";
 
 /** A named network whose addresses share one budget for enrollment and one for sign-in, such as a site behind one address. */
 export interface LimitedNetwork {
@@ -15,6 +15,8 @@ export interface LimitedNetwork {
 /** The budgets of all clients, by their addresses. */
 export interface RateLimits {
   allow(budget: BudgetName, ip: string): boolean;
+  /** An address has again what it spent. */
+  giveBack(budget: BudgetName, ip: string, count: number): void;
 }
 
 /** @param networks networks with a budget of their own for enrollment; of several the smallest range decides */
@@ -32,15 +34,23 @@ export function createRateLimits(networks: readonly LimitedNetwork[], clock: Clo
     })
     .sort((a, b) => b.range.bits - a.range.bits);
   const networkOf = (address: Uint8Array) => named.find(({ range }) => isInNetwork(address, range));
+  /** The limiter that counts an address, and the name under which it does. */
+  const counting = (budget: Exclude<BudgetName, "none">, ip: string): [Limiter, string] => {
+    const address = parseIp(ip);
+    const network = budget === "relaxed" || address === undefined ? undefined : networkOf(address);
+    if (network !== undefined && budget !== "relaxed") return [network.own[budget], network.name];
+    return [limiters[budget], sourceOf(ip, address)];
+  };
   return {
     allow(budget, ip) {
       if (budget === "none") return true;
-      const address = parseIp(ip);
-      if (budget !== "relaxed" && address !== undefined) {
-        const network = networkOf(address);
-        if (network !== undefined) return network.own[budget].allow(network.name);
-      }
-      return limiters[budget].allow(sourceOf(ip, address));
+      const [limiter, source] = counting(budget, ip);
+      return limiter.allow(source);
+    },
+    giveBack(budget, ip, count) {
+      if (budget === "none") return;
+      const [limiter, source] = counting(budget, ip);
+      limiter.giveBack(source, count);
     },
   };
 }

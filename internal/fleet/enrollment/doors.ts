@@ -19,13 +19,14 @@ const hints = { svc: notFound };
 export const enrollmentDoors = {
   getChallenge: {
     rest: {
-      ...{ ...open, method: "GET", path: "/api/v1/enroll/nonce" },
+      ...{ ...open, method: "GET", path: "/api/v1/enroll/nonce", join: "challenge" },
       answers: { 200: "A challenge", 400: "A parameter is missing or malformed" },
     },
   },
   challengeTpm: {
     rest: {
-      ...{ ...open, method: "POST", path: "/api/v1/enroll/tpm", body: "required", bodyTitle: "TpmKeys" },
+      ...{ ...open, method: "POST", path: "/api/v1/enroll/tpm", join: "evidence" },
+      ...{ body: "required", bodyTitle: "TpmKeys" },
       answers: {
         200: "The secret",
         401: "The challenge or the endorsement certificate is not valid",
@@ -35,7 +36,8 @@ export const enrollmentDoors = {
   },
   enroll: {
     rest: {
-      ...{ ...open, method: "POST", path: "/api/v1/enroll", body: "required", show: "enrolled" },
+      ...{ ...open, method: "POST", path: "/api/v1/enroll", join: "submit" },
+      ...{ body: "required", show: "enrolled" },
       statusWith: { field: "created", status: 201 },
       answers: {
         200: "This peel is already waiting for a decision, or was waiting and is approved now",
@@ -48,20 +50,20 @@ export const enrollmentDoors = {
   },
   getEnrollmentState: {
     rest: {
-      ...{ ...open, method: "GET", path: "/api/v1/enroll/:id/status" },
+      ...{ ...open, method: "GET", path: "/api/v1/enroll/:id/status", join: "state" },
       answers: { 200: "The state", 404: noSuchEnrollment },
     },
   },
   streamEnrollmentState: {
     rest: {
-      ...{ ...open, method: "GET", path: "/api/v1/enroll/:id/stream" },
+      ...{ ...open, method: "GET", path: "/api/v1/enroll/:id/stream", join: "stream" },
       stream: { maxDurationMs: 30 * 60 * 1000 },
       answers: { 200: "The stream", 404: noSuchEnrollment },
     },
   },
   downloadCredentials: {
     rest: {
-      ...{ ...byKey, method: "GET", path: "/api/v1/enroll/:id/creds" },
+      ...{ ...byKey, method: "GET", path: "/api/v1/enroll/:id/creds", join: "credentials" },
       answers: {
         200: "The credentials; the enrollment is `issued` now",
         401: "The signature is not valid",

@@ -14,6 +14,7 @@ import {
   type ChallengeDeps,
   type EnrollDeps,
   issueChallenge,
+  joinTokenIdField,
   peelIdField,
   readSubmission,
   reasonField,
@@ -77,6 +78,12 @@ export const getChallenge = operation({
   input: v.strictObject({
     peel_id: described(peelIdField, "Encoded peel ID that the peel requests"),
     public_key: described(publicKeyField, "Key the challenge is for"),
+    token: v.optional(
+      described(
+        joinTokenIdField,
+        "Id of the join token that the host is going to prove: then the token pays for the requests of this join, and not the address, while the token is open",
+      ),
+    ),
   }),
   output: titled(
     "Challenge",

@@ -417,6 +417,10 @@ describe("never more, and no use lost for good", () => {
             await round([steady]);
           }
           expect(await countIn(token.id)).toBe(uses);
+          for (const { view } of [steady, ...mortals]) {
+            const counted = [...view.usesOf(token.id).values()].filter(({ free }) => !free).length;
+            expect(view.used(token.id)).toBe(counted);
+          }
         },
       ),
       { numRuns: 30 },

@@ -1,6 +1,6 @@
 export type { JoinTokenDeps } from "./create.ts";
 export { joinTokenOperations } from "./joined.ts";
-export { openTokens } from "./open-tokens.ts";
+export { isOpenToken, openTokens } from "./open-tokens.ts";
 export { pruneTokens } from "./prune.ts";
 export { sealContext } from "./seal-context.ts";
 export { createTakings, type UseResult } from "./take.ts";

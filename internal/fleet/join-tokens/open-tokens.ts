@@ -30,3 +30,13 @@ export async function openTokens(
     ];
   });
 }
+
+/** Whether a token admits hosts now, and has uses left, as far as this master knows. */
+export function isOpenToken(
+  view: Pick<JoinTokenView, "get" | "used">,
+  clock: Pick<Clock, "now">,
+  id: string,
+): boolean {
+  const token = view.get(id);
+  return token !== undefined && stateOf(token, view.used(id), clock.now()) === "open";
+}

@@ -20,7 +20,7 @@ export interface JoinTokenView {
   usesOf(id: string): ReadonlyMap<number, StoredUse>;
   /** The slot that this host took last, if it has not given it back. */
   slotOf(id: string, publicKey: string): number | undefined;
-  /** How many uses of a token are taken. */
+  /** How many uses of a token are taken: a kept count, as strangers may ask. */
   used(id: string): number;
   /** A value of the bucket: from the watch, or one that this master has just written. */
   apply(change: { key: string; value?: Uint8Array | undefined; revision: number }): void;
@@ -47,6 +47,8 @@ interface Known extends JoinTokenViewDeps {
   readonly uses: Map<string, Map<number, StoredUse>>;
   /** Slots by the public key of their host, by token. */
   readonly owners: Map<string, Map<string, number>>;
+  /** How many uses are taken, by token. */
+  readonly taken: Map<string, number>;
 }
 
 /**
@@ -54,8 +56,11 @@ interface Known extends JoinTokenViewDeps {
  * controls the bus can put back an earlier revision, in which a token was not revoked or a use was free.
  */
 export function createJoinTokenView(deps: JoinTokenViewDeps): JoinTokenView {
-  const known: Known = { ...deps, tokens: new Map(), uses: new Map(), owners: new Map() };
-  const { tokens, uses, owners } = known;
+  const known: Known = {
+    ...{ ...deps, tokens: new Map(), uses: new Map() },
+    ...{ owners: new Map(), taken: new Map() },
+  };
+  const { tokens, uses, owners, taken } = known;
   const apply: JoinTokenView["apply"] = (change) => applyChange(known, change);
   const watch = deps.bucket.watch(apply);
   const none: ReadonlyMap<number, StoredUse> = new Map();
@@ -65,7 +70,7 @@ export function createJoinTokenView(deps: JoinTokenViewDeps): JoinTokenView {
     all: () => [...tokens.values()].sort((a, b) => (a.id < b.id ? 1 : -1)),
     usesOf: (id) => uses.get(id) ?? none,
     slotOf: (id, publicKey) => owners.get(id)?.get(publicKey),
-    used: (id) => [...(uses.get(id) ?? none).values()].filter(({ free }) => !free).length,
+    used: (id) => taken.get(id) ?? 0,
     caughtUp: shareRuns(() => caughtUpInTime(watch, "join tokens", deps.clock)),
     stop: () => watch.stop(),
   };
@@ -75,16 +80,20 @@ function applyChange(known: Known, { key, value, revision }: Parameters<JoinToke
   const { token, slot } = parseKey(key);
   if (slot === undefined) return applyToken(known, token, value);
   if (value !== undefined) return applyUse(known, { id: token, slot, key, value, revision });
-  const { tokens, uses, owners, clock } = known;
+  const { tokens, uses, owners, taken, clock } = known;
   // Masters remove the uses of a token that ended long ago; of another one a use stays taken.
   if ((tokens.get(token)?.expiresAt ?? 0) > clock.now()) {
     return distrust(known, key, "others removed a use of it");
   }
   const left = uses.get(token);
-  if (left?.delete(slot) === true && left.size === 0) {
-    uses.delete(token);
-    owners.delete(token);
-  }
+  const removed = left?.get(slot);
+  if (left === undefined || removed === undefined) return;
+  left.delete(slot);
+  countTaken(known, token, removed, undefined);
+  if (left.size > 0) return;
+  uses.delete(token);
+  owners.delete(token);
+  taken.delete(token);
 }
 
 function applyToken(known: Known, id: string, value: Uint8Array | undefined) {
@@ -123,10 +132,16 @@ function applyUse(
     return;
   }
   uses.set(id, stored.set(slot, { ...use, revision }));
+  countTaken(known, id, before, use);
   const slots = owners.get(id) ?? new Map<string, number>();
   if (before !== undefined && slots.get(before.publicKey) === slot) slots.delete(before.publicKey);
   if (!use.free) slots.set(use.publicKey, slot);
   owners.set(id, slots);
+}
+
+function countTaken({ taken }: Known, id: string, before: Use | undefined, after: Use | undefined): void {
+  const one = (use: Use | undefined) => (use === undefined || use.free ? 0 : 1);
+  taken.set(id, (taken.get(id) ?? 0) + one(after) - one(before));
 }
 
 function read<T>(known: Known, key: string, decodeIt: () => T | undefined): T | undefined {

@@ -11,6 +11,7 @@ export { tpmKeyFields } from "./evidence-field.ts";
 export { createPendingTable } from "./pending-table.ts";
 export {
   challengeIdField,
+  joinTokenIdField,
   peelIdField,
   readSubmission,
   reasonField,

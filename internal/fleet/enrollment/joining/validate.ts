@@ -34,6 +34,8 @@ export const challengeIdField = described(
   "Id of the signed challenge",
 );
 
+export const joinTokenIdField = checked((text) => isId("jtk", text), "must be jtk- and a KSUID");
+
 const signatureRule = "must be a 64-byte Ed25519 signature in base64";
 
 /** 64 bytes in base64. */
@@ -81,10 +83,7 @@ export const submissionSchema = titled(
       described(
         v.nullable(
           v.strictObject({
-            id: described(
-              checked((text) => isId("jtk", text), "must be jtk- and a KSUID"),
-              "Id of the token",
-            ),
+            id: described(joinTokenIdField, "Id of the token"),
             proof: described(
               checked((text) => decodeBase64(text)?.length === 32, "must be 32 bytes in base64"),
               "HMAC-SHA256 in base64 with the secret of the token, over the 32 bytes of the challenge, a NUL byte and the text of `public_key`",

@@ -36,6 +36,12 @@ export type AuthRule =
   | "bearer";
 
 /**
+ * A step of a join: a challenge, which may name a token; further evidence and the submission, whose bodies name the
+ * challenge; and what follows, with the id of the enrollment in the path.
+ */
+export type JoinStep = "challenge" | "evidence" | "submit" | "state" | "stream" | "credentials";
+
+/**
  * How an operation is reached over REST: the fields of its input are in the path, in the query or in the body. The
  * name of the operation in the description is its key in the table.
  */
@@ -48,6 +54,8 @@ export interface RestLines<Field extends string = string> {
   auth?: AuthRule;
   /** The budget of the source of a request: relaxed, unless this says otherwise. */
   budget?: "strict" | "relaxed" | "sign-in" | "none";
+  /** The request is a step of a join, which a join token may pay for in place of its source. */
+  join?: JoinStep;
   /** A JSON body is required. Otherwise that of a POST is optional, and other methods have none. */
   body?: "required";
   /** The largest body, where it is not the usual one. */

@@ -6,6 +6,7 @@ export {
   type Doors,
   type Hints,
   hintFor,
+  type JoinStep,
   joinDoors,
   type RestLines,
   type Tag,

@@ -98,6 +98,7 @@ async function listenerOptions({
     ...{ bearers: signIn.bearers, ...defined({ sessions: sessions.judge, docs }), hidesWithoutTokens: true },
     ...{
       networks: config["enroll.networks"],
+      joinTokens: joining.openTokens,
       metrics,
       budgets,
       tracer,

@@ -6,7 +6,7 @@ import type { Recorder } from "../../../fleet/audit/mod.ts";
 import type { EnrollDeps } from "../../../fleet/enrollment/joining/mod.ts";
 import type { ListOpenWays } from "../../../fleet/enrollment/mod.ts";
 import { createExpectedWay, followExpected, openExpected } from "../../../fleet/expected/mod.ts";
-import { openTokens } from "../../../fleet/join-tokens/mod.ts";
+import { isOpenToken, openTokens } from "../../../fleet/join-tokens/mod.ts";
 import { createPolicyEngine, createPolicyWay, followPolicy, openRules } from "../../../fleet/policy/mod.ts";
 import { openReactorRules } from "../../../fleet/reactor/mod.ts";
 import type { RecordMac } from "../../../identity/mod.ts";
@@ -68,6 +68,7 @@ export const joining = {
       ];
       return {
         ...{ joining, joinTokens, expected, accepted, tpm },
+        openTokens: { isOpen: (id: string) => isOpenToken(joinTokens.operations.view, clock, id) },
         policy: { policy, ways, networks: listNetworks(config), self: base.name },
         checks: { "enroll-policy": () => checkPolicy(policy) },
         view: {
