@@ -14,6 +14,8 @@ if (isShort || argv[2] === "join") {
     else process.exit(code);
   });
   if (!isShort) process.exit(0);
+  const { endProcess } = await import("../../internal/program/command-line/mod.ts");
+  await endProcess(process, 0);
 } else if (argv[2] === "watchdog") {
   const { runWatchdogDaemon } = await import("../../internal/agent/watchdog/mod.ts");
   process.exit(await runWatchdogDaemon(argv.slice(3), env));

@@ -3,7 +3,7 @@ import { isatty } from "node:tty";
 import { systemClock } from "../../internal/base/clock.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { runCli } from "../../internal/cli/mod.ts";
-import { endOnBrokenOutput, promptPerson } from "../../internal/program/command-line/mod.ts";
+import { endOnBrokenOutput, endProcess, promptPerson } from "../../internal/program/command-line/mod.ts";
 
 endOnBrokenOutput("svc", process, (code) => {
   process.exitCode = code;
@@ -20,6 +20,5 @@ const code = await runCli({
   random: systemRandom,
   // Without process.stdin, which opens a stream that few commands read.
   ...(isatty(0) && process.stderr.isTTY ? { prompt: promptPerson } : {}),
-  end: (code) => process.exit(code),
 });
-if (code !== 0) process.exitCode = code;
+await endProcess(process, code);

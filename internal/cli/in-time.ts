@@ -2,12 +2,12 @@ import { abortable } from "../base/abortable.ts";
 import { SvcError } from "../base/errors.ts";
 import { type Bus, type BusOptions, connectBus } from "../bus/connection/mod.ts";
 import type { Cli } from "../program/command-line/mod.ts";
+import { closeAtOnce } from "./close-at-once.ts";
 
 /** How long a command that finds out what is wrong may take; with closing and printing that stays below 10 s. */
 const limitMs = 8_000;
 /** How long one server may take to accept a connection. */
 const connectMs = 3_000;
-const closeMs = 500;
 
 /** What a command has that must answer whatever is broken. */
 export interface InTime {
@@ -22,10 +22,11 @@ export interface InTime {
  * majority accepts connections and requests, and then says nothing.
  */
 export async function inTime<T>(
-  cli: Pick<Cli, "clock" | "end">,
+  cli: Pick<Cli, "clock" | "connectTimeoutMs">,
   run: (time: InTime) => Promise<T>,
 ): Promise<T> {
   const { clock } = cli;
+  const timeoutMs = Math.min(connectMs, cli.connectTimeoutMs);
   const late = new AbortController();
   const timer = clock.after(limitMs, () =>
     late.abort(
@@ -33,13 +34,11 @@ export async function inTime<T>(
     ),
   );
   const open: Bus[] = [];
-  let connecting = 0;
   try {
     return await run({
       late: late.signal,
       async connect(options) {
-        connecting++;
-        const connection = connectBus({ ...options, timeoutMs: connectMs }).finally(() => connecting--);
+        const connection = connectBus({ ...options, timeoutMs });
         const bus = await abortable(connection, late.signal, (one) => void one.nats.close());
         open.push(bus);
         return bus;
@@ -47,13 +46,6 @@ export async function inTime<T>(
     });
   } finally {
     timer.cancel();
-    // No work in progress must be finished, and a frozen server never answers a farewell.
-    const closing = Promise.all(open.map(({ nats }) => nats.close()));
-    const enough = new AbortController();
-    const giveUp = clock.after(closeMs, () => enough.abort());
-    await abortable(closing, enough.signal).catch(() => {});
-    giveUp.cancel();
-    // The client tries one server after the other, and cannot be stopped.
-    if (connecting > 0) clock.after(closeMs, () => cli.end?.(1));
+    await closeAtOnce(open, clock);
   }
 }

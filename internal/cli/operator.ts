@@ -1,4 +1,5 @@
 import { homedir, userInfo } from "node:os";
+import { abortable } from "../base/abortable.ts";
 import { rfc3339 } from "../base/clock.ts";
 import { defined } from "../base/defined.ts";
 import { SvcError } from "../base/errors.ts";
@@ -29,18 +30,21 @@ import type { Cli } from "../program/command-line/mod.ts";
 import { loadOperatorConfig, operatorOptions } from "../program/config/mod.ts";
 import type { TracingConfig } from "../program/tracing/mod.ts";
 import { nonceBytes, signRequest } from "../wire/signed-request.ts";
+import { closeAtOnce } from "./close-at-once.ts";
 import { loginFile } from "./contexts.ts";
 import { isRenewalDue } from "./renewal-due.ts";
 import { spanOf } from "./span.ts";
 
-/** How long one server may take to accept the connection: a frozen one never does. */
-const connectMs = 5_000;
+/** How long the bus may take to accept the connection, where no option says otherwise. */
+const connectMs = 10_000;
+/** How long one of its servers may take: a frozen one never does. */
+const serverMs = 5_000;
 /** Nobody waits long for an address that may be another one the next time. */
 const trialMs = 1_000;
 
 /** The arguments that say how the operator connects. */
 export type OperatorCli = Pick<Cli, "config" | "context" | "env" | "clock" | "random" | "stderr"> &
-  Partial<Pick<Cli, "span" | "warn">>;
+  Partial<Pick<Cli, "span" | "warn" | "connectTimeoutMs">>;
 
 /**
  * Who is at the keyboard: the name that is recorded as the decider. The name comes from the system by the user id,
@@ -73,19 +77,35 @@ export async function withBus<T>(
   const configured = readConfigured(cli);
   const span = await spanOf(configured.config, cli);
   const options = { ...busOf(configured, cli, as), span };
-  const bus = await connectBus(options).catch((thrown) => {
+  const bus = await connectInTime(options, cli).catch((thrown) => {
     throw as === undefined ? explainRefusal(thrown, cli) : thrown;
   });
   try {
     const result = await use(bus, configured.file?.fleet);
     if (as === undefined) await renewInTime(bus, configured, cli);
+    await bus.close();
     return result;
   } catch (thrown) {
     if (as === undefined && isNotAllowed(thrown)) await explainOutdated(bus, configured, cli);
     throw thrown;
   } finally {
-    await bus.close();
+    if (!bus.nats.isClosed()) await closeAtOnce([bus], cli.clock);
   }
+}
+
+const notInTime = (urls: readonly string[]) =>
+  new SvcError("unavailable", `cannot connect to the bus at ${urls.join(", ")}: no answer in time`);
+
+/** Connects within the time that the command has for it, whatever the servers of the bus do. */
+async function connectInTime(options: BusOptions, { clock, connectTimeoutMs }: OperatorCli): Promise<Bus> {
+  const limitMs = connectTimeoutMs ?? connectMs;
+  const late = new AbortController();
+  const timer = clock.after(limitMs, () => late.abort(notInTime(options.urls)));
+  const timeoutMs = Math.min(serverMs, Math.ceil(limitMs / options.urls.length));
+  const connecting = connectBus({ ...options, timeoutMs });
+  return await abortable(connecting, late.signal, (bus) => void bus.nats.close()).finally(() =>
+    timer.cancel(),
+  );
 }
 
 /** Adds to a refusal of an operator file who can give another one. */
@@ -249,7 +269,7 @@ function busOf(
     ...(ca === "" ? {} : { ca: readTextFile(ca, "master.tls_ca") }),
     ...(ca === "" && own !== undefined && own.caPem !== "" ? { ca: own.caPem } : {}),
     ...defined({ clientCertificate: client, requester }),
-    timeoutMs: connectMs,
+    timeoutMs: serverMs,
     clock: cli.clock,
     log: createLog({
       level: "error",

@@ -40,7 +40,7 @@ interface Offer {
  */
 export async function offerIds(
   argv: readonly string[],
-  machine: Pick<Machine, "env" | "stdout" | "clock" | "random" | "end">,
+  machine: Pick<Machine, "env" | "stdout" | "clock" | "random">,
 ): Promise<number> {
   const [kind, prefix = "", config = "", before = ""] = argv;
   const wanted = idKinds.find((one) => one === kind);
@@ -55,7 +55,7 @@ export async function offerIds(
     const found = await readers[wanted](bus, before, prefix);
     machine.stdout.write(linesOf(found, prefix));
   });
-  const late = sleep(machine.clock, timeoutMs, done.signal).then(() => machine.end?.(0));
+  const late = sleep(machine.clock, timeoutMs, done.signal);
   await Promise.race([answered.catch(() => undefined), late]);
   done.abort();
   await late.catch(() => undefined);

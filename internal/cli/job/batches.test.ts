@@ -31,7 +31,13 @@ function stage(output: OutputFormat = "table") {
     signals: { on: (_, run) => listeners.add(run), off: (_, run) => listeners.delete(run) },
     clock,
     random: systemRandom,
-    ...{ color: false, wide: false, noteHidden() {}, span: async () => untraced.begin("") },
+    ...{
+      color: false,
+      wide: false,
+      connectTimeoutMs: 10_000,
+      noteHidden() {},
+      span: async () => untraced.begin(""),
+    },
     output,
     print: async (data, text) => {
       written.stdout += await formatResult(output, data, text);

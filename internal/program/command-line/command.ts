@@ -42,8 +42,6 @@ export interface Machine {
    * where no one can confirm.
    */
   prompt?(question: string): Promise<string>;
-  /** Ends the program at once, whatever is still under way. */
-  end?(code: number): void;
 }
 
 /** What a command works with: the machine, the global options, and the ways to say something. */
@@ -52,6 +50,8 @@ export interface Cli extends Machine, Messages {
   config?: string;
   /** `--context`: the name of an installed operator file. */
   context?: string;
+  /** `--connect-timeout`: how long the bus may take to accept the connection, milliseconds. */
+  connectTimeoutMs: number;
   /** Whether a person reads the result and wants color. */
   color: boolean;
   /** `--wide`: tables are shown in full. */

@@ -9,6 +9,12 @@ export const globalArgs = {
     valueHint: "name",
     description: "Fleet to ask, of those that svc login installed",
   },
+  "connect-timeout": {
+    type: "string",
+    valueHint: "duration",
+    default: "10s",
+    description: "How long the bus may take to accept the connection",
+  },
   output: {
     type: "enum",
     options: [...outputFormats],

@@ -16,13 +16,14 @@ export {
   type Output,
   type RestWords,
 } from "./command.ts";
+export { endProcess } from "./end-process.ts";
 export { readFlag, readListFlag } from "./flag.ts";
 export { globalArgs } from "./globals.ts";
 export { type IdKind, idKinds, idsCommand } from "./id-kinds.ts";
 export { placeNamed } from "./parse.ts";
 export { formatFields, outputFormats, visible } from "./print.ts";
 export { promptPerson } from "./prompt-person.ts";
-export { type CliOptions, runTree } from "./run-tree.ts";
+export { runTree } from "./run-tree.ts";
 export { type ColumnKind, type Columns, formatTable, type TableStyle } from "./table.ts";
 export { paint } from "./tone.ts";
 export { describeCommand, formatUsage, globalRows } from "./usage.ts";

@@ -1,17 +1,20 @@
 import type { CommandDef } from "citty";
 import { defined } from "../../base/defined.ts";
-import { describeError, meaningOf, toSvcError } from "../../base/errors.ts";
+import { parseDuration } from "../../base/duration.ts";
+import { describeError, meaningOf, SvcError, toSvcError } from "../../base/errors.ts";
 import { createMessages, type Messages } from "../../base/messages.ts";
 import { compileAfterStart } from "../../base/service/jit-policy.ts";
 import { version } from "../../base/version.ts";
 import { WaitingRequest } from "../../base/waiting.ts";
 import { type Cli, Exit, type Machine, nameOf } from "./command.ts";
+import { readFlag } from "./flag.ts";
+import { globalArgs } from "./globals.ts";
 import { type ArgValues, findCommand, parseValues } from "./parse.ts";
 import { formatResult, outputFormats, visible } from "./print.ts";
 import { type SpanOfCommand, spanOfCommand } from "./span-of-command.ts";
 import { formatUsage } from "./usage.ts";
 
-export interface CliOptions extends Machine {
+interface CliOptions extends Machine {
   /** The command line without the name of the program. */
   argv: readonly string[];
 }
@@ -83,6 +86,17 @@ export function hiddenHint(heads: readonly string[]): string {
     : `the columns ${list} are hidden: --wide shows them`;
 }
 
+/** @throws SvcError `usage` */
+function connectTimeoutOf(text: unknown): number {
+  const ms = readFlag(
+    "--connect-timeout",
+    String(text ?? globalArgs["connect-timeout"].default),
+    parseDuration,
+  );
+  if (ms > 0) return ms;
+  throw new SvcError("usage", "--connect-timeout must be longer than 0s");
+}
+
 function createCli(machine: Machine, args: ArgValues, messages: Messages, span: SpanOfCommand): Cli {
   // What a command writes in a form of its own is data.
   const output = outputFormats.find((one) => one === args.output) ?? "json";
@@ -94,6 +108,7 @@ function createCli(machine: Machine, args: ArgValues, messages: Messages, span: 
     ...messages,
     ...(typeof args.config === "string" ? { config: args.config } : {}),
     ...(typeof args.context === "string" ? { context: args.context } : {}),
+    connectTimeoutMs: connectTimeoutOf(args["connect-timeout"]),
     output,
     // NO_COLOR counts when it is set and not empty (no-color.org).
     color: stdout.isTTY === true && args["no-color"] !== true && !env.NO_COLOR,
