@@ -210,8 +210,10 @@ test("a fleet runs: enrollment, settings, states, jobs, a schedule, a rollout, b
   const waiting = { function: "test.ping", target: "*" };
   expect(await rest("POST", "/jobs", waiting, String(deployer.token))).toMatchObject({ needs: 1 });
   await readinessBecomes(master.healthUrl, 200);
-  // At the first look of a master for silent peels.
-  await until(() => (written.get("presence") ?? []).length > 0);
+  // At the first look of a master for silent peels, and some seconds after the first heartbeat of the peel.
+  await until(() =>
+    (["presence", "instances"] as const).every((name) => (written.get(name) ?? []).length > 0),
+  );
   await operate(master, id, "suspend");
   await operate(master, id, "resume");
   await operate(master, id, "revoke");
