@@ -13,7 +13,7 @@ BINARIES := dist/svc-master dist/svc-peel dist/svc
 # The commit whose binaries a fleet is upgraded from.
 EARLIER ?= 22c795a576277dd0842b72d5ad151a3cd72f81d2
 BENCHES := tls/main listener/main refusals/main walls/main audit/main ca/main ca-rotate/main targeting/main peels/main reactor/main reactor/dispatch settings/main render/main masking/main states-publish/main \
-  commands/main jobs/main dispatch/main run-client/main history/main job-list/main lists/main answers/main rollout/main states/main upgrade/main budgets/main flood/main renew/main bulk/main join/main start/main idle/main console/main
+  commands/main jobs/main dispatch/main run-client/main history/main job-list/main lists/main answers/main rollout/main states/main upgrade/main budgets/main flood/main renew/main twins/main bulk/main join/main start/main idle/main console/main
 
 .PHONY: help
 help: ## List the targets.
