@@ -3,8 +3,9 @@ import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
+import { joinProof, parseJoinToken } from "../../internal/identity/join-token/mod.ts";
 import { startBus, type TestBus } from "../harness/bus.ts";
-import { call, enrollNew, newEnrollee } from "../harness/enrollee.ts";
+import { call, enrollNew, newEnrollee, postJson, submission, takeNonce } from "../harness/enrollee.ts";
 import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";
 import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
 import { enrollPeel } from "../harness/peel-connection.ts";
@@ -270,4 +271,55 @@ test("a host that comes back has its earlier labels, unless an operator with the
   expect((await decide("eve", "revoke", third)).status).toBe(200);
   const { json: last } = await rest("app", "GET", `/enrollments/${await submit()}`);
   expect(last.enrollment).not.toHaveProperty("former");
+});
+
+test("a host that joins by a token has labels only while the creator of the token may set them", async () => {
+  const create = async (who: string, label = {}) => {
+    const body = { peel: "join-*", uses: 20, label };
+    const { status, json } = await rest(who, "POST", "/enroll-tokens", body);
+    expect(status).toBe(201);
+    const text = String(json.token);
+    runRecord.register("join token", text);
+    return parseJoinToken("test", text);
+  };
+  const join = async (name: string, { id, secret }: { id: string; secret: Uint8Array }) => {
+    const peel = newEnrollee(name);
+    const nonce = await takeNonce(master, peel);
+    const proof = joinProof(secret, Buffer.from(nonce.challenge, "base64"), peel.publicKey);
+    const token = { id, proof: Buffer.from(proof).toString("base64") };
+    const { status, json } = await postJson(master, "/api/v1/enroll", {
+      ...submission(peel, nonce),
+      token,
+    });
+    expect(status).toBe(201);
+    const { enrollment } = (await rest("eve", "GET", `/enrollments/${(json as { id: string }).id}`)).json;
+    const { id: enrolled, state, labels } = enrollment as Record<string, unknown>;
+    return { id: String(enrolled), state, labels };
+  };
+  const racks = await create("moe", { rack: "7" });
+  expect(await join("join-1", racks)).toMatchObject({ state: "approved", labels: { rack: "7" } });
+
+  // The host that comes back had more labels than moe may set.
+  const { id } = await join("join-2", racks);
+  const labels = { rack: "7", team: "web" };
+  expect((await rest("eve", "PUT", `/enrollments/${id}/labels`, { labels })).status).toBe(200);
+  expect((await rest("eve", "POST", `/enrollments/${id}/revoke`, {})).status).toBe(200);
+  const waiting = await join("join-2", racks);
+  expect(waiting).toMatchObject({ state: "pending", labels: undefined });
+  expect((await rest("eve", "POST", `/enrollments/${waiting.id}/reject`, {})).status).toBe(200);
+  expect(await join("join-2", await create("app"))).toMatchObject({ state: "pending" });
+  // Control: the host with the same name and another token.
+  const pending = await rest("eve", "GET", "/enrollments?state=pending");
+  const left = (pending.json as unknown as { id: string; peel_id: string }[]).find(
+    ({ peel_id }) => peel_id === "join-2",
+  );
+  expect((await rest("eve", "POST", `/enrollments/${left?.id}/reject`, {})).status).toBe(200);
+  const all = await create("eve");
+  expect(await join("join-2", all)).toMatchObject({ state: "approved", labels });
+
+  write(roles().replace("{do: label, labels: {rack: ['*']}}", "revoke"));
+  expect(await join("join-3", racks)).toMatchObject({ state: "pending", labels: undefined });
+  expect(await join("join-4", all)).toMatchObject({ state: "approved" });
+  write(roles());
+  expect(await join("join-5", racks)).toMatchObject({ state: "approved", labels: { rack: "7" } });
 });

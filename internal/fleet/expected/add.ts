@@ -1,10 +1,12 @@
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
 import { displayPeelId } from "../../base/names/peel-id.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import { keyFingerprint } from "../../identity/mod.ts";
 import { type EnrollmentState, type Labels, liveStates } from "../enrollment/record/mod.ts";
+import type { Maker } from "../roles/mod.ts";
 import { type ExpectedHost, encodeExpected } from "./record.ts";
 import { findExpected } from "./store.ts";
 import type { TakeDeps } from "./taken.ts";
@@ -38,6 +40,7 @@ export interface NamedHost {
 interface Added {
   hosts: readonly NamedHost[];
   by: string;
+  maker?: Maker;
   ttlMs: number;
   /** Whether to find out what would be done, and write nothing. */
   checks: boolean;
@@ -50,7 +53,10 @@ interface Added {
  * @throws SvcError `bad_request` for a peel id that appears twice, `conflict` for one that is expected with another
  *   key, or when there are too many
  */
-export async function addHosts(deps: AddDeps, { hosts, by, ttlMs, checks }: Added): Promise<Outcome[]> {
+export async function addHosts(
+  deps: AddDeps,
+  { hosts, by, maker, ttlMs, checks }: Added,
+): Promise<Outcome[]> {
   checkNamedOnce(hosts);
   await deps.directory.caughtUp();
   const now = deps.clock.now();
@@ -78,7 +84,7 @@ export async function addHosts(deps: AddDeps, { hosts, by, ttlMs, checks }: Adde
   if (checks) return planned.map(({ outcome }) => outcome);
   await mapBounded(planned, { atOnce }, async ({ host, outcome }) => {
     if (outcome === "member") return;
-    await write(deps, { ...host, by, at: now, endsAt: now + ttlMs });
+    await write(deps, { ...host, by, at: now, endsAt: now + ttlMs, ...defined({ maker }) });
   });
   return planned.map(({ outcome }) => outcome);
 }

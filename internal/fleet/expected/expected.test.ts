@@ -29,10 +29,12 @@ let enrollments: ReturnType<typeof memoryBucket>;
 let challenges: ReturnType<typeof memoryBucket>;
 let clock: ReturnType<typeof manualClock>;
 let log: ReturnType<typeof recordingLog>;
+let lacking: string | undefined;
 
 beforeEach(() => {
   [bucket, enrollments, challenges] = [memoryBucket(), memoryBucket(), memoryBucket()];
   [clock, log] = [manualClock(), recordingLog()];
+  lacking = undefined;
 });
 
 const deps = (): AddDeps => ({
@@ -69,7 +71,7 @@ async function request({ peelId, key, curve }: Host, trusted = root, using = { e
     ...{ ...using, challenges, clock, random, ownCaSpkis: [root], log },
     pending: { take: async () => ({ giveBack: () => {} }) },
     metrics: { keyMismatch: () => {} },
-    waysIn: [createExpectedWay({ ...deps(), ...using })],
+    waysIn: [createExpectedWay({ ...deps(), ...using, lacks: async () => lacking })],
     begin: async () => async () => {},
   };
   return takeSubmission(master, {
@@ -100,6 +102,24 @@ describe("an expected host", () => {
     expect(await request(host)).toMatchObject({
       record: { id: record.id, state: "approved" },
       created: false,
+    });
+  });
+
+  test("waits without labels while the operator who expects it may not set them, and its entry stays", async () => {
+    const host = newHost("web_1");
+    await add(host, { env: "lab" });
+    lacking = "enrollments label env=lab";
+    const { record } = await request(host);
+    expect(record.state).toBe("pending");
+    expect(record).not.toHaveProperty("labels");
+    expect((await entry())?.takenBy).toBeUndefined();
+    expect(log.records.map(({ event }) => event)).toContain(
+      "an expected host waits: who expected it lacks the right to give its labels",
+    );
+    // Control: with the right again.
+    lacking = undefined;
+    expect((await request(host)).record).toMatchObject({
+      ...{ id: record.id, state: "approved", labels: { env: "lab" } },
     });
   });
 

@@ -10,6 +10,7 @@ import { keyFingerprint } from "../../identity/mod.ts";
 import { publicKeyField } from "../../wire/public-keys.ts";
 import { labelsField } from "../enrollment/record/mod.ts";
 import { limitField, operation, operatorOf } from "../operation/mod.ts";
+import { makerOf } from "../roles/mod.ts";
 import { type AddDeps, addHosts, outcomes } from "./add.ts";
 import type { ExpectedHost } from "./record.ts";
 import { findExpected } from "./store.ts";
@@ -92,7 +93,10 @@ export const expectHosts = operation({
       ...defined({ labels }),
     }));
     const ttlMs = readTtl(ttl);
-    const found = await addHosts(deps, { hosts: named, by, ttlMs, checks: check });
+    const found = await addHosts(deps, {
+      ...{ hosts: named, by, ttlMs, checks: check },
+      ...defined({ maker: makerOf(call) }),
+    });
     if (!check) call.log.info("hosts expected", { operator: by, hosts: hosts.length, ttl });
     return {
       hosts: named.map(({ peelId }, at) => ({ peel_id: peelId, outcome: found[at] ?? "added" })),

@@ -4,6 +4,7 @@ import { type RecordOf, record } from "../../base/record.ts";
 import { optional, text, textOf, time } from "../../base/record-kinds.ts";
 import { decodePublicKey, vouched } from "../../identity/mod.ts";
 import { labelsField } from "../enrollment/record/mod.ts";
+import { makerField } from "../roles/mod.ts";
 
 const fields = {
   /** Encoded; also the key in the bucket, so that a peel id is expected with one key. */
@@ -21,6 +22,7 @@ const fields = {
   /** The enrollment that took it, if that enrollment was decided by this entry. */
   takenBy: ["taken_by", optional(text(256))],
   takenAt: ["taken_at", optional(time)],
+  maker: optional(makerField),
 } as const;
 
 /** A host that may join once, when it proves this key. Times are milliseconds since the Unix epoch. */
@@ -33,12 +35,13 @@ export const { encode: encodeExpected, decode: decodeExpected } = vouched(
     keyOf: ({ peelId }) => peelId,
     idOf: ({ peelId }) => peelId,
     content(
-      _stored,
+      { maker },
       _key,
       { peelId, publicKey, labels = {}, by, at, endsAt, takenBy = null, takenAt = null },
     ) {
       const sorted = Object.entries(labels).sort(([one], [other]) => (one < other ? -1 : 1));
-      return [1, peelId, publicKey, sorted, by, at, endsAt, takenBy, takenAt];
+      const known = maker === undefined ? [] : [maker];
+      return [1, peelId, publicKey, sorted, by, at, endsAt, takenBy, takenAt, ...known];
     },
   },
 );

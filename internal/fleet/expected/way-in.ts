@@ -3,10 +3,12 @@ import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
 import { keyFingerprint } from "../../identity/mod.ts";
 import type { WayIn } from "../enrollment/joining/mod.ts";
+import type { LacksForLabels } from "../roles/mod.ts";
 import { findExpected } from "./store.ts";
 import { deciderOf, giveBack, isOpen, type TakeDeps, take } from "./taken.ts";
 
 export interface ExpectedWayDeps extends TakeDeps {
+  lacks: LacksForLabels;
   clock: Pick<Clock, "now">;
 }
 
@@ -15,7 +17,7 @@ export interface ExpectedWayDeps extends TakeDeps {
  * key is held: an operator expects a different one.
  */
 export function createExpectedWay(deps: ExpectedWayDeps): WayIn {
-  const { clock, log } = deps;
+  const { clock, log, lacks } = deps;
   return {
     async judge({ submission: { peelId, publicKey }, record }) {
       const now = clock.now();
@@ -28,6 +30,16 @@ export function createExpectedWay(deps: ExpectedWayDeps): WayIn {
           peel_id: peelId,
           fingerprint: keyFingerprint(publicKey),
           expected: keyFingerprint(found.host.publicKey),
+        });
+        return { decide: "hold", by };
+      }
+      const lacking = await lacks(found.host.maker, {
+        own: labels ?? {},
+        former: record.former?.labels ?? {},
+      });
+      if (lacking !== undefined) {
+        log.warn("an expected host waits: who expected it lacks the right to give its labels", {
+          ...{ peel_id: peelId, expected_by: found.host.by, lacking },
         });
         return { decide: "hold", by };
       }

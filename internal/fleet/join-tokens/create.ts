@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { newId, type Random } from "../../base/id.ts";
 import { parseLifetime } from "../../base/lifetime.ts";
@@ -8,6 +9,7 @@ import type { RecordMac } from "../../identity/mod.ts";
 import type { Labels } from "../enrollment/record/mod.ts";
 import { type Call, operatorOf } from "../operation/mod.ts";
 import { idOfRequest } from "../requests/mod.ts";
+import { makerOf } from "../roles/mod.ts";
 import type { EndedTokens } from "../tokens/mod.ts";
 import { encodeToken, type JoinTokenRecord } from "./record.ts";
 import { secretOf } from "./secret.ts";
@@ -80,7 +82,7 @@ export async function createToken(
   const token: JoinTokenRecord = {
     ...{ id, digest: sha256(secret), peel, uses: requested.uses, createdAt: now, expiresAt: now + ttlMs },
     ...{ labels, createdBy: operatorOf(call), hold },
-    ...(note === undefined ? {} : { note }),
+    ...defined({ note, maker: makerOf(call) }),
   };
   const value = encodeToken(mac, token);
   const revision = await tokens.create(id, value);

@@ -20,6 +20,7 @@ import { issueChallenge } from "../enrollment/joining/challenge.ts";
 import { type EnrollDeps, takeSubmission } from "../enrollment/joining/enroll.ts";
 import { readEntry } from "../enrollment/store/store.ts";
 import type { OperatorCaller } from "../operation/operation.ts";
+import type { LacksForLabels } from "../roles/label-right.ts";
 import { openEndedTokens } from "../tokens/ended.ts";
 import type { JoinTokenDeps } from "./create.ts";
 import { createJoinToken, listJoinTokens, revokeJoinToken, showJoinToken } from "./operations.ts";
@@ -44,10 +45,12 @@ let challenges: MemoryBucket;
 let clock: ReturnType<typeof manualClock>;
 let log: ReturnType<typeof recordingLog>;
 let masters = 0;
+let lacks: LacksForLabels;
 
 beforeEach(() => {
   [tokens, enrollments, challenges] = [memoryBucket(), memoryBucket(), memoryBucket()];
   [clock, log] = [manualClock(), recordingLog()];
+  lacks = async () => undefined;
 });
 
 /** A master on the shared storage. After its end it writes nothing to the storage, whatever it was doing. */
@@ -93,7 +96,7 @@ function startMaster(options: { dies?: (write: string) => boolean; place?: strin
     ...{ enrollments: stored, challenges, clock, random: systemRandom, ownCaSpkis: [pin], log },
     pending: { take: async () => ({ giveBack: () => {} }) },
     metrics: { keyMismatch: () => {} },
-    waysIn: [createJoinTokenWay({ view, takings, mac, clock, log })],
+    waysIn: [createJoinTokenWay({ view, takings, mac, lacks: (...given) => lacks(...given), clock, log })],
     begin: async () => async () => {},
   };
   return { deps, operations, view };
@@ -425,5 +428,35 @@ describe("never more, and no use lost for good", () => {
       ),
       { numRuns: 30 },
     );
+  });
+});
+
+test("a host waits without labels when who created its token may no longer set them, and takes no use", async () => {
+  const master = startMaster();
+  const judged: unknown[] = [];
+  lacks = async (...given) => {
+    judged.push(given);
+    return "enrollments label env=lab";
+  };
+  const token = await create(master, { label: { env: "lab" } });
+  const host = newHost("web_1");
+  const waiting = await request(master, host, token);
+  expect(waiting.record).toMatchObject({ state: "pending" });
+  expect(waiting.record).not.toHaveProperty("labels");
+  expect(judged).toEqual([
+    [
+      { name: "ann", roles: ["admin"] },
+      { own: { env: "lab" }, former: {} },
+    ],
+  ]);
+  expect(master.view.used(token.id)).toBe(0);
+  // Another root gives it no labels either.
+  const other = await request(master, newHost("web_2"), token, otherPin);
+  expect(other.record).toMatchObject({ state: "pending", trustMismatch: true });
+  expect(other.record).not.toHaveProperty("labels");
+  // Control: with the right again.
+  lacks = async () => undefined;
+  expect((await request(master, host, token)).record).toMatchObject({
+    ...{ id: waiting.record.id, state: "approved", labels: { env: "lab" } },
   });
 });

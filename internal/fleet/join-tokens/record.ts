@@ -3,6 +3,7 @@ import { type RecordOf, record } from "../../base/record.ts";
 import { bytes, count, hidden, id, optional, text, time } from "../../base/record-kinds.ts";
 import { vouched } from "../../identity/mod.ts";
 import type { Labels } from "../enrollment/record/mod.ts";
+import { makerField } from "../roles/mod.ts";
 
 const labels: v.GenericSchema<Labels> = v.record(v.string(), v.string());
 
@@ -21,6 +22,7 @@ const fields = {
   note: optional(v.string()),
   revokedAt: ["revoked_at", optional(time)],
   revokedBy: ["revoked_by", optional(text(256))],
+  maker: hidden(optional(makerField)),
 } as const;
 
 /** A token that hosts join with, without its secret. Times are milliseconds since the Unix epoch. */
@@ -32,8 +34,9 @@ export const { encode: encodeToken, decode: decodeToken } = vouched(joinTokenRec
   kind: "join-token",
   keyOf: (token) => token.id,
   /** Labels by name, behind what each token has. */
-  content({ labels, note = null, revoked_at = null, revoked_by = null, ...always }) {
-    return [...Object.values(always), byName(labels as Labels), note, revoked_at, revoked_by];
+  content({ labels, note = null, revoked_at = null, revoked_by = null, maker, ...always }) {
+    const known = maker === undefined ? [] : [maker];
+    return [...Object.values(always), byName(labels as Labels), note, revoked_at, revoked_by, ...known];
   },
 });
 

@@ -6,6 +6,7 @@ import { isJoinProof } from "../../identity/join-token/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
 import { matchGlob } from "../../tree/targets/mod.ts";
 import type { Admission, WayIn } from "../enrollment/joining/mod.ts";
+import type { LacksForLabels } from "../roles/mod.ts";
 import type { JoinTokenRecord } from "./record.ts";
 import { secretOf } from "./secret.ts";
 import { stateOf } from "./state.ts";
@@ -16,13 +17,14 @@ export interface JoinTokenWayDeps {
   view: Pick<JoinTokenView, "get" | "caughtUp">;
   takings: ReturnType<typeof createTakings>;
   mac: RecordMac;
+  lacks: LacksForLabels;
   clock: Pick<Clock, "now">;
   log: Log;
 }
 
 /** The way in of hosts that have a token. A host without one continues with the next way. */
 export function createJoinTokenWay(deps: JoinTokenWayDeps): WayIn {
-  const { view, takings, mac, clock, log } = deps;
+  const { view, takings, mac, lacks, clock, log } = deps;
   return {
     async judge(candidate): Promise<Admission | undefined> {
       const { token: shown, peelId, publicKey } = candidate.submission;
@@ -45,6 +47,15 @@ export function createJoinTokenWay(deps: JoinTokenWayDeps): WayIn {
       if (token === undefined || problem !== undefined) return refuse(problem ?? unknown);
       const { labels } = token;
       const by = `token:${token.id}`;
+      const former = candidate.record.former?.labels ?? {};
+      const lacking = await lacks(token.maker, { own: labels, former });
+      if (lacking !== undefined) {
+        const { createdBy: created_by } = token;
+        log.warn("a host with a join token waits: who created it lacks the right to give its labels", {
+          ...{ token: token.id, peel_id: peelId, created_by, lacking },
+        });
+        return { decide: "hold", by };
+      }
       // Without a use: a person decides.
       if (token.hold || candidate.record.trustMismatch === true) return { decide: "hold", by, labels };
       const taken = await takings.take(token, { enrollment: candidate.record.id, peelId, publicKey });

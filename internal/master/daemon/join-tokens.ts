@@ -11,6 +11,7 @@ import {
   pruneTokens,
   type UseResult,
 } from "../../fleet/join-tokens/mod.ts";
+import type { LacksForLabels } from "../../fleet/roles/mod.ts";
 import { openEndedTokens } from "../../fleet/tokens/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
 import type { Storage } from "../storage/mod.ts";
@@ -30,9 +31,10 @@ export function startJoinTokens(
   deps: Pick<MasterDeps, "config" | "clock" | "random" | "jitter" | "log"> & {
     storage: Pick<Storage, "joinTokens" | "enrollments">;
     mac: RecordMac;
+    lacks: LacksForLabels;
   },
 ): MasterJoinTokens {
-  const { config, storage, mac, clock, random, jitter, log } = deps;
+  const { config, storage, mac, lacks, clock, random, jitter, log } = deps;
   const bucket = storage.joinTokens;
   // Next to the log of decisions, of which each master has its own as well.
   const path = join(dirname(resolve(config.decisions_log)), "ended-join-tokens.json");
@@ -48,7 +50,7 @@ export function startJoinTokens(
     );
   });
   return {
-    way: createJoinTokenWay({ view, takings, mac, clock, log }),
+    way: createJoinTokenWay({ view, takings, mac, lacks, clock, log }),
     operations: { ...{ tokens: bucket, view, ended, mac, clock, random } },
     stop() {
       pruning.cancel();

@@ -14,11 +14,15 @@ import { formatNetwork } from "../../../program/config/mod.ts";
 import { assemble, type CheckResult, type OffersOf } from "../../../program/health/mod.ts";
 import { createEvidence } from "../evidence.ts";
 import { startJoinTokens } from "../join-tokens.ts";
+import { createLabelRight } from "../label-right.ts";
 import type { MasterDeps } from "../options.ts";
 import type { Audited } from "./audit.ts";
 import type { Automation } from "./automation.ts";
 import type { Decisions } from "./decisions.ts";
 import type { Members } from "./members.ts";
+import type { Requests } from "./requests.ts";
+import type { Roles } from "./roles.ts";
+import type { SignedIn } from "./sign-in.ts";
 import type { Opened } from "./storage.ts";
 
 interface JoiningNeed {
@@ -28,22 +32,28 @@ interface JoiningNeed {
   decisions: Decisions;
   members: Members;
   automation: Automation;
+  roles: Roles;
+  requests: Requests;
+  signIn: SignedIn;
 }
 
 /** What may decide about hosts that request to join, in place of an operator. */
 export const joining = {
-  start: ({ base, opened, audit, decisions, members, automation }: JoiningNeed) =>
+  start: ({ base, opened, audit, decisions, members, automation, roles, requests, signIn }: JoiningNeed) =>
     assemble(async (stack) => {
       const { config, metrics, clock, log, signal } = base;
       const { recordMac: mac } = opened;
       const { storage } = decisions;
       const { directory } = members;
-      const joinTokens = startJoinTokens({ ...base, storage, mac });
+      const lacks = createLabelRight({
+        ...{ roles: roles.roles, rolesOfSigner: requests.rolesOfSigner, signIn: signIn.signIn },
+      });
+      const joinTokens = startJoinTokens({ ...base, storage, mac, lacks });
       stack.defer(() => joinTokens.stop());
       const { enrollments, expected: bucket } = storage;
       const view = followExpected({ bucket, mac, log });
       stack.defer(() => view.stop());
-      const expected = { bucket, view, mac, enrollments, directory, clock, log };
+      const expected = { bucket, view, mac, lacks, enrollments, directory, clock, log };
       const policy = followPolicy(config["enroll.policy"], { clock, log });
       stack.defer(() => policy.stop());
       const engine = createPolicyEngine({

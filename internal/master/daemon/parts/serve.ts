@@ -50,9 +50,9 @@ export async function serve(running: Parts<MasterView>, foundation: Foundation) 
     gate,
     jobs,
   });
-  const joining = await start(plan.joining, { base, opened, audit, decisions, members, automation });
   const identified = { base, connection, opened, certificate, audit, roles, operators, requests, decisions };
   const signIn = await start(plan.signIn, { ...identified, gate });
+  const joining = await start(plan.joining, { ...identified, members, automation, signIn });
   const everything = {
     ...identified,
     ...known,
