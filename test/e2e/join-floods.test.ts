@@ -8,6 +8,7 @@ import { type Reply, type Send, send } from "../harness/client.ts";
 import { type Enrollee, newEnrollee, nkeyHeader, submission } from "../harness/enrollee.ts";
 import { binaries, type MasterDaemon, startMasterBinary, svc } from "../harness/fleet.ts";
 import { runProgram } from "../harness/process.ts";
+import { until } from "../harness/until.ts";
 
 // Hosts that join with a token, and strangers at the same address, on a compiled master without enroll.networks.
 
@@ -89,6 +90,20 @@ async function flood(source: string, count: number, token?: Token): Promise<numb
   }
   return served;
 }
+
+test("svc status and svc doctor name the address that is limited most, and what to write", async () => {
+  const source = "127.78.0.1";
+  await flood(source, 60);
+  const line = `enroll.networks: {site-127-78-0-1: {cidr: [${source}/32], capacity: 500, refill: 1s, connections: 500}}`;
+  // A heartbeat says it.
+  await until(
+    async () => (await svc(bus, "status")).stdout,
+    (shown) => shown.includes(line),
+  );
+  const { masters } = JSON.parse((await svc(bus, "status", "--output", "json")).stdout);
+  expect(masters[0].limited).toContainEqual({ source: `${source}/32`, refused: expect.any(Number) });
+  expect((await svc(bus, "doctor")).stdout).toContain(`${source}/32 is limited: `);
+});
 
 test("100 hosts behind one address join with a token while strangers there spend what the address has", async () => {
   const source = "127.77.0.1";

@@ -25,6 +25,12 @@ export function sourceOf(ip: string, address = parseIp(ip)): string {
   return address?.length === 16 ? `${Buffer.from(address.subarray(0, 8)).toString("hex")}::/64` : ip;
 }
 
+/** The same as a range. @param address what {@link parseIp} read */
+export function sourceNetwork(address: Uint8Array): IpNetwork {
+  if (address.length === 4) return { bytes: address, bits: 32 };
+  return { bytes: Uint8Array.from(address, (byte, at) => (at < 8 ? byte : 0)), bits: 64 };
+}
+
 /** Reads `192.0.2.0/24`, `2001:db8::/32` or one address. Bits beyond the length must be zero. */
 export function parseIpNetwork(text: string): IpNetwork | undefined {
   const [, address = "", length] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
@@ -35,6 +41,16 @@ export function parseIpNetwork(text: string): IpNetwork | undefined {
   const bits = length === undefined ? bytes.length * 8 : Number(length) - ahead;
   if (bits < 0 || bits > bytes.length * 8) return undefined;
   return bytes.every((byte, at) => byte === maskedByte(bytes, at, bits)) ? { bytes, bits } : undefined;
+}
+
+/** A network as it is written. */
+export function formatNetwork({ bytes, bits }: IpNetwork): string {
+  if (bytes.length === 4) return `${bytes.join(".")}/${bits}`;
+  const groups = Array.from({ length: 8 }, (_, at) =>
+    (((bytes[at * 2] ?? 0) << 8) | (bytes[at * 2 + 1] ?? 0)).toString(16),
+  );
+  // The parser of URLs writes an address in its short form.
+  return `${new URL(`http://[${groups.join(":")}]`).hostname.slice(1, -1)}/${bits}`;
 }
 
 /** Whether an address is in a range. */

@@ -2,6 +2,7 @@ import { SvcError } from "../../base/errors.ts";
 import { version } from "../../base/version.ts";
 import { hasFailed, type MasterReadiness } from "../../fleet/masters/mod.ts";
 import { judgeEnd, type Step } from "../../program/diagnosis/mod.ts";
+import { limitedSources } from "../limited-sources.ts";
 import { NoMaster } from "../request.ts";
 import { filesTotal, refusedRows } from "../status/files.ts";
 import type { DoctorContext } from "./context.ts";
@@ -9,7 +10,7 @@ import type { DoctorContext } from "./context.ts";
 /** Of refused state files, in one line. */
 const maxProblems = 3;
 
-/** Checks that masters run, are ready as they say themselves, have the same version, and certificates that do not expire soon. */
+/** Checks that masters run, are ready as they say themselves, have the same version, certificates that do not expire soon, and limit no source. */
 export const masterStep: Step<DoctorContext> = {
   name: "masters",
   needs: ["bus credentials"],
@@ -60,7 +61,8 @@ export const masterStep: Step<DoctorContext> = {
         next: "check the log of that master",
       };
     }
-    return { level: "ok", message: `${named} alive` };
+    const [limited] = limitedSources({ masters });
+    return limited === undefined ? { level: "ok", message: `${named} alive` } : { level: "warn", ...limited };
   },
 };
 

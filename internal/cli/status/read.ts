@@ -15,6 +15,7 @@ import type {
   StateFiles,
   Stray,
 } from "../fleet-reads.ts";
+import { limitedSources } from "../limited-sources.ts";
 import { notesOnReleases } from "../release-notes.ts";
 import { NoMaster } from "../request.ts";
 
@@ -132,6 +133,9 @@ export async function readStatus(
   notes.push(
     ...notesOnReleases(survey, now),
     ...notesOnMasters(masters),
+    ...limitedSources(masters)
+      .slice(0, maxLimited)
+      .map(({ message, next }) => `${message}; ${next}`),
     ...foreign.slice(0, maxForeign).map(noteOnForeign),
   );
   if (masters !== unknown && masters.masters.length === 0) {
@@ -170,6 +174,9 @@ const nobody = () =>
     "unavailable",
     "no master is answering: start svc-master, or see what is stored with svc status --direct",
   );
+
+/** How many limited sources are named. */
+const maxLimited = 5;
 
 /** How many foreign consumers are named; `svc bus lint` names all. */
 const maxForeign = 5;

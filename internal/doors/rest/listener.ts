@@ -23,6 +23,7 @@ import { createRouteFinder, type RouteFinder, type Ruled } from "./find-route.ts
 import { createJoinBudget, type JoinBudget, type JoinPayment } from "./join-budget.ts";
 import { createJoinPlaces } from "./join-places.ts";
 import type { BudgetName } from "./limit.ts";
+import { createLimitedSources, type LimitedSource, type LimitedSources } from "./limited-sources.ts";
 import { createRateLimits, type LimitedNetwork, type RateLimits } from "./rate-limits.ts";
 import { json, type Route } from "./route.ts";
 import { senderOf } from "./sender.ts";
@@ -88,6 +89,8 @@ export interface Listener {
   readonly listening: boolean;
   /** How many connections it has. */
   readonly connections: TableCounts;
+  /** The sources that it limits most. */
+  limited(): LimitedSource[];
   /** The routes of the router, for a test that walks them. */
   readonly routes: readonly ServedRoute[];
   /** Serves new connections with another certificate; no connection is refused or closed. */
@@ -97,7 +100,7 @@ export interface Listener {
 
 /** Opens the HTTPS listener: TLS 1.3 only, each route behind its rate limit and its auth rule. */
 export async function startListener(options: ListenerOptions): Promise<Listener> {
-  const { handle, routes } = createHandler(options);
+  const { handle, routes, limited } = createHandler(options);
   const server = await serveHttps({
     host: options.host,
     port: options.port,
@@ -105,7 +108,10 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     handle,
     networks: options.networks ?? [],
     limits: limitsFor(openFilesLimit()),
-    onClosed: (reason) => options.metrics.connectionClosed(reason),
+    onClosed(reason, ip) {
+      options.metrics.connectionClosed(reason);
+      if (reason.startsWith("source_")) limited.note(ip);
+    },
     malformed(status, ip) {
       const requestId = newRequestId();
       options.log.info("http.request.malformed", { request_id: requestId, status, remote_ip: ip });
@@ -122,6 +128,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     get connections() {
       return server.connections;
     },
+    limited: limited.list,
     routes,
     setCertificate: server.setCertificate,
     stop: server.stop,
@@ -132,6 +139,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
 export function createHandler(options: HandlerOptions): {
   handle(incoming: Incoming): Promise<Response>;
   routes: readonly ServedRoute[];
+  limited: LimitedSources;
 } {
   const { clock, routes, docs, tokens, bearers = [], networks = [], joinTokens } = options;
   const limits = createRateLimits(networks, clock);
@@ -141,6 +149,7 @@ export function createHandler(options: HandlerOptions): {
     ...options,
     kinds: [tokenFiles(tokens, clock), ...bearers],
     limits,
+    limited: createLimitedSources(limits.networkOf, clock),
     joins: createJoinBudget({ places, limits, clock }),
     finder: createRouteFinder(ruled),
     exchanges: new WeakMap(),
@@ -148,6 +157,7 @@ export function createHandler(options: HandlerOptions): {
   const router = createRouter(handling);
   const rules = new Map(ruled.map((route) => [`${route.method} ${route.path}`, route]));
   return {
+    limited: handling.limited,
     async handle(incoming) {
       const exchange = beginExchange(incoming, options);
       const route = handling.finder.first(exchange.url.pathname);
@@ -171,6 +181,7 @@ type HandlerOptions = Omit<ListenerOptions, "host" | "port" | "certificate">;
 interface Handling extends HandlerOptions {
   readonly kinds: readonly Bearers[];
   readonly limits: RateLimits;
+  readonly limited: LimitedSources;
   readonly joins: JoinBudget;
   readonly finder: RouteFinder;
   /** By the request that the router gets. */
@@ -212,6 +223,8 @@ async function answer(
   const payment = await beginStep(handling, exchange, route);
   if (!isKnown && payment?.isByToken !== true && !handling.limits.allow(budget, ip)) {
     handling.metrics.rateLimited(budget);
+    // A named network has a budget of its own for anything else.
+    if (budget !== "relaxed") handling.limited.note(ip);
     log.warn("enrollment.ratelimit.exceeded", { source_ip: ip });
     return json(429, { error: "rate limit exceeded" }, { "Retry-After": "10" });
   }

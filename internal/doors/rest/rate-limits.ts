@@ -17,6 +17,8 @@ export interface RateLimits {
   allow(budget: BudgetName, ip: string): boolean;
   /** An address has again what it spent. */
   giveBack(budget: BudgetName, ip: string, count: number): void;
+  /** The named network of an address. */
+  networkOf(ip: string): string | undefined;
 }
 
 /** @param networks networks with a budget of their own for enrollment; of several the smallest range decides */
@@ -51,6 +53,10 @@ export function createRateLimits(networks: readonly LimitedNetwork[], clock: Clo
       if (budget === "none") return;
       const [limiter, source] = counting(budget, ip);
       limiter.giveBack(source, count);
+    },
+    networkOf(ip) {
+      const address = parseIp(ip);
+      return address === undefined ? undefined : networkOf(address)?.name;
     },
   };
 }

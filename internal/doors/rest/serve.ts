@@ -52,8 +52,8 @@ export interface ServeOptions {
   malformed(status: 400 | 431, ip: string): Response;
   networks: readonly ConnectionNetwork[];
   limits: TableLimits;
-  /** The listener closed a connection for this reason. */
-  onClosed(reason: FrontReason): void;
+  /** The listener closed a connection of this address, for this reason. */
+  onClosed(reason: FrontReason, ip: string): void;
   clock: Clock;
   log: Log;
 }

@@ -35,7 +35,7 @@ export interface FrontOptions {
   networks: readonly ConnectionNetwork[];
   limits: TableLimits;
   onSecure(connection: SecureConnection): void;
-  onClosed(reason: FrontReason): void;
+  onClosed(reason: FrontReason, ip: string): void;
   clock: Clock;
   log: Log;
 }

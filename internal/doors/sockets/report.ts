@@ -14,14 +14,14 @@ export function createReport({
   clock,
   log,
 }: {
-  onClosed(reason: FrontReason): void;
+  onClosed(reason: FrontReason, ip: string): void;
   clock: Pick<Clock, "monotonic">;
   log: Log;
 }): (reason: FrontReason, ip: string) => void {
   let reportedAt = Number.NEGATIVE_INFINITY;
   let since = 0;
   return (reason, ip) => {
-    onClosed(reason);
+    onClosed(reason, ip);
     since++;
     const now = clock.monotonic();
     if (now - reportedAt < reportEveryMs) return;

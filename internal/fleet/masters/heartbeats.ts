@@ -3,6 +3,7 @@ import { defined } from "../../base/defined.ts";
 import { foreign } from "../../base/msgpack.ts";
 import { type RecordOf, record } from "../../base/record.ts";
 import { optional } from "../../base/record-kinds.ts";
+import { described } from "../../base/schema.ts";
 import { decodeHeld } from "../../bus/lease/mod.ts";
 import { type Bucket, readValues } from "../../bus/storage/mod.ts";
 
@@ -25,6 +26,13 @@ const keyFields = {
 export const masterKeys = v.object(record("keys", keyFields).shownEntries);
 export type MasterKeys = RecordOf<typeof keyFields>;
 
+/** A source of which a master refuses requests or connections, because there are too many. */
+export const limitedSource = v.object({
+  source: described(v.string(), "As in `cidr` of `enroll.networks`: an IPv4 address, or an IPv6 /64"),
+  refused: described(count, "How many it refused within the last five to ten minutes"),
+  network: v.exactOptional(described(v.string(), "The named network whose budget it spends")),
+});
+
 const fields = {
   hostname: v.string(),
   version: v.string(),
@@ -35,6 +43,8 @@ const fields = {
   ca_spki: optional(v.string()),
   /** By how much its clock is ahead of the bus, if that is known. */
   clock_ahead_ms: optional(v.number()),
+  /** The sources that it limits most, if there are any. */
+  limited: optional(v.pipe(v.array(limitedSource), v.readonly())),
   /** While another program listens on its `health_addr`. */
   health: optional(v.literal("off")),
   /** While the root is rotated. */

@@ -5,7 +5,7 @@ import type { Probed } from "../../bus/assets/mod.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import type { Bucket } from "../../bus/storage/mod.ts";
 import { operation } from "../operation/mod.ts";
-import { masterKeys, readLeases, readMasters } from "./heartbeats.ts";
+import { limitedSource, masterKeys, readLeases, readMasters } from "./heartbeats.ts";
 import { probe } from "./probe.ts";
 import { type MasterReadiness, readinesses } from "./readiness.ts";
 
@@ -54,6 +54,12 @@ const master = titled(
     health: v.exactOptional(
       described(v.literal("off"), "Present while another program listens on its `health_addr`"),
     ),
+    limited: v.exactOptional(
+      described(
+        v.pipe(v.array(limitedSource), v.readonly()),
+        "The sources whose requests to enroll or to sign in, or whose connections, it refuses most, first",
+      ),
+    ),
     keys: described(masterKeys, "The public keys that it signs and issues with, and what they wait for"),
   }),
 );
@@ -90,6 +96,7 @@ export const listMasters = operation({
           ca_phase: beat.ca_phase,
           recovery_window_ms: beat.recovery_window_ms,
           health: beat.health,
+          limited: beat.limited,
         }),
         keys: v.parse(masterKeys, beat),
       })),

@@ -3,6 +3,7 @@ import { defined } from "../../base/defined.ts";
 import { version } from "../../base/version.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import type { Bucket } from "../../bus/storage/mod.ts";
+import type { LimitedSource } from "../../doors/rest/mod.ts";
 import { encodeMasterBeat, type MasterKeys } from "../../fleet/masters/mod.ts";
 
 const intervalMs = 5_000;
@@ -31,6 +32,8 @@ export function startMasterHeartbeat(options: {
   clockAheadMs: () => number | undefined;
   /** Whether another program listens on `health_addr`. */
   isHealthOff: () => boolean;
+  /** The sources that it limits most. */
+  limited: () => readonly LimitedSource[];
   /** What it reports about its keys. */
   keys: () => MasterKeys;
   clock: Clock;
@@ -41,7 +44,7 @@ export function startMasterHeartbeat(options: {
   /** Resolves with the revision of the last one. */
   let last: Promise<number | undefined> = Promise.resolve(undefined);
   const beat = () => {
-    const rotation = caRotation();
+    const [rotation, limited] = [caRotation(), options.limited()];
     const value = encodeMasterBeat({
       ...{ hostname, version, started_at: startedAt },
       certificate_ends_at: rfc3339(certificateEnds()),
@@ -49,6 +52,7 @@ export function startMasterHeartbeat(options: {
       ...defined({ ca_spki: caPin(), clock_ahead_ms: clockAheadMs() }),
       ...(rotation === undefined ? {} : { ca_next_spki: rotation.next.pin, ca_phase: rotation.phase }),
       ...(options.isHealthOff() ? { health: "off" as const } : {}),
+      ...(limited.length === 0 ? {} : { limited }),
       ...keys(),
     });
     const before = last;

@@ -46,10 +46,9 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   const foundation = await startFoundation(base, certified, parts, checks);
   const { sound } = foundation.clock;
   let keyReport = () => reportOwnKeys(base);
-  await parts.start(
-    heartbeat,
-    heartbeatOptions(foundation, () => keyReport(), healthServer.isOff),
-  );
+  let limited: Reported["limited"] = () => [];
+  const reported = { keys: () => keyReport(), limited: () => limited(), isHealthOff: healthServer.isOff };
+  await parts.start(heartbeat, heartbeatOptions(foundation, reported));
   for (;;) {
     await sound.untilSound(signal);
     const until = sound.whileSound(signal);
@@ -61,6 +60,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
         base: { ...base, signal: until },
       });
       keyReport = reportKeys;
+      limited = listener.limited;
       announce(base, { listener, healthPort: healthServer.port, until });
       await untilAborted(until);
     } catch (thrown) {
@@ -104,15 +104,16 @@ function reportOwnKeys({ keyring, accountKeys }: MasterDeps): MasterKeys {
   };
 }
 
+type Reported = Pick<Parameters<typeof startMasterHeartbeat>[0], "keys" | "limited" | "isHealthOff">;
+
 function heartbeatOptions(
   { base, certificate: { certificates }, connection, opened, clock: { sound } }: Foundation,
-  keys: () => MasterKeys,
-  isHealthOff: () => boolean,
+  reported: Reported,
 ): Parameters<typeof startMasterHeartbeat>[0] {
   const { name, hostname, clock, config } = base;
   return {
-    ...{ bus: connection.bus, bucket: opened.storage.masterHeartbeats, name, hostname, clock, keys },
-    isHealthOff,
+    ...{ bus: connection.bus, bucket: opened.storage.masterHeartbeats, name, hostname, clock },
+    ...reported,
     certificateEnds: () => certificates.current().notAfter,
     recoveryWindowMs: config["enroll.recovery_window"],
     caPin: () => certificates.current().root?.pin,

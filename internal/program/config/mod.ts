@@ -2,7 +2,6 @@ export { formatExample } from "./example.ts";
 export { configFile } from "./file.ts";
 export { environment } from "./help.ts";
 export { loadMasterConfig, type MasterConfig, masterProgram } from "./master.ts";
-export { formatNetwork } from "./networks.ts";
 export type { OidcProvider } from "./oidc.ts";
 export { loadOperatorConfig } from "./operator.ts";
 export { operatorOptions } from "./operator-options.ts";

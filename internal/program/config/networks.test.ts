@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
+import { formatNetwork } from "../../base/names/ip-network.ts";
 import { loadMasterConfig } from "./master.ts";
-import { formatNetwork } from "./networks.ts";
 
 const load = (yaml: string) => {
   const loaded = loadMasterConfig(["--config", "/m.yaml"], {}, () => yaml);

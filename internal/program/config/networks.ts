@@ -11,7 +11,7 @@ import {
 } from "../../base/document/schemas.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
-import { type IpNetwork, parseIpNetwork } from "../../base/names/ip-network.ts";
+import { formatNetwork, type IpNetwork, parseIpNetwork } from "../../base/names/ip-network.ts";
 import type { OptionType } from "./option.ts";
 
 /** A named network with a budget of its own. */
@@ -100,14 +100,4 @@ function readNetwork(written: string): IpNetwork {
     "bad_request",
     `${JSON.stringify(written.slice(0, 60))} is not a network such as 192.0.2.0/24 or 2001:db8::/48: bits beyond the length must be zero`,
   );
-}
-
-/** A network as it is written. */
-export function formatNetwork({ bytes, bits }: IpNetwork): string {
-  if (bytes.length === 4) return `${bytes.join(".")}/${bits}`;
-  const groups = Array.from({ length: 8 }, (_, at) =>
-    (((bytes[at * 2] ?? 0) << 8) | (bytes[at * 2 + 1] ?? 0)).toString(16),
-  );
-  // The parser of URLs writes an address in its short form.
-  return `${new URL(`http://[${groups.join(":")}]`).hostname.slice(1, -1)}/${bits}`;
 }

@@ -1,4 +1,5 @@
 import { encode } from "../../../base/msgpack.ts";
+import { formatNetwork } from "../../../base/names/ip-network.ts";
 import { sha256 } from "../../../base/sha256.ts";
 import { createWebhookAddresses } from "../../../base/webhook/addresses.ts";
 import { addressesOf } from "../../../base/webhook/addresses-of.ts";
@@ -10,7 +11,6 @@ import { isOpenToken, openTokens } from "../../../fleet/join-tokens/mod.ts";
 import { createPolicyEngine, createPolicyWay, followPolicy, openRules } from "../../../fleet/policy/mod.ts";
 import { openReactorRules } from "../../../fleet/reactor/mod.ts";
 import type { RecordMac } from "../../../identity/mod.ts";
-import { formatNetwork } from "../../../program/config/mod.ts";
 import { assemble, type CheckResult, type OffersOf } from "../../../program/health/mod.ts";
 import { createEvidence } from "../evidence.ts";
 import { startJoinTokens } from "../join-tokens.ts";
