@@ -55,10 +55,10 @@ const meanings: Record<EnrollmentState, (record: Enrollment) => Finding> = {
     next: "run svc-peel check on its host: it may be unable to reach the bus",
   }),
   active: () => ({ level: "ok", message: "active" }),
-  revoked: ({ revokeReason, revokedAt }) => ({
+  revoked: ({ peelId, revokeReason, revokedAt }) => ({
     level: "fail",
     message: `revoked${revokedAt === undefined ? "" : ` at ${rfc3339(revokedAt)}`}${because(revokeReason)}`,
-    next: "to enroll it again, delete its .creds file on the host, and restart the peel",
+    next: `to enroll it again: on its host, stop svc-peel, delete ${peelId}.creds and ${peelId}.enrollment in its auth_dir, and start it`,
   }),
 };
 

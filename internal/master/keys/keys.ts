@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { SvcError } from "../../base/errors.ts";
 import { readTextFile, readTextIfPresent } from "../../base/files/file.ts";
@@ -43,30 +44,26 @@ export interface MasterKeys {
  * @throws SvcError `bad_request` naming the file that is missing or malformed
  */
 export function loadMasterKeys(authDir: string): MasterKeys {
-  const read = (name: string) => {
+  const read = <T>(name: string, parse: (text: string) => T): { text: string; parsed: T } => {
     const path = join(authDir, name);
+    let text: string;
     try {
-      return readTextFile(path, "the key file");
+      text = readTextFile(path, "the key file");
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : "";
-      throw new SvcError("bad_request", `${reason}: make it with svc nats-auth init, or set auth_dir`);
+      throw new SvcError("bad_request", `${messageOf(cause)}: ${wayBack(authDir)}`);
+    }
+    try {
+      return { text, parsed: parse(text) };
+    } catch (cause) {
+      throw new SvcError("bad_request", `${path} is damaged: ${messageOf(cause)}: ${wayBack(authDir)}`);
     }
   };
-  const seed = (name: string, role: "account" | "operator") => {
-    try {
-      return keyPairFromSeed(role, read(name));
-    } catch (cause) {
-      throw new SvcError(
-        "bad_request",
-        `${join(authDir, name)}: ${cause instanceof Error ? cause.message : ""}`,
-      );
-    }
-  };
-  const credentials = read("master.creds");
-  const claims = readClaims(parseCredentials(credentials).jwt);
+  const seed = (name: string, role: "account" | "operator") =>
+    read(name, (text) => keyPairFromSeed(role, text)).parsed;
+  const { text: credentials, parsed: claims } = read("master.creds", claimsOf);
   return {
     credentials,
-    systemCredentials: read("system.creds"),
+    systemCredentials: read("system.creds", claimsOf).text,
     account: seed("account.seed", "account"),
     operatorSigning: seed("operator-signing.seed", "operator"),
     // A user signed by a signing key names its account; one signed by the account itself need not.
@@ -78,16 +75,24 @@ export function loadMasterKeys(authDir: string): MasterKeys {
   };
 }
 
+const messageOf = (cause: unknown) => (cause instanceof Error ? cause.message : "");
+const claimsOf = (text: string) => readClaims(parseCredentials(text).jwt);
+
+/** Without these there never was a fleet in the directory. */
+const fleetFiles = ["operator.jwt", "account.seed", "master.creds", "system.creds", "command.seed"];
+
+/** How to come by a key that is missing or damaged: new keys are another fleet, which no peel follows. */
+function wayBack(authDir: string): string {
+  return fleetFiles.some((name) => existsSync(join(authDir, name)))
+    ? "restore it from the backup of this fleet, or copy it from auth_dir of another master"
+    : `for a new fleet svc nats-auth init --dir ${authDir} makes it; otherwise correct auth_dir`;
+}
+
 function commandKeys(authDir: string): CommandKeyFiles {
   try {
     return readCommandKeys(authDir);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : "";
-    const isMissing = reason.includes("no such file");
-    throw new SvcError(
-      "bad_request",
-      isMissing ? `${reason}: make it with svc nats-auth init, or set auth_dir` : reason,
-    );
+    throw new SvcError("bad_request", `${messageOf(cause)}: ${wayBack(authDir)}`);
   }
 }
 
