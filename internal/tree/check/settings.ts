@@ -103,8 +103,7 @@ async function judgeSettings(path: string, judging: Judging): Promise<Judged> {
     renderer: templates.renderer(uses.read, uses.paths),
     ...{ unknown, variables, namesOldWords: false },
     compat: "strict",
-    // Facts are held in texts, so lists and maps of templates do not change.
-    scope: { hold: (text: string) => text, isHeld: () => false },
+    scope: { isOfSettings: true },
   } satisfies ReadOptions;
   return await judgeFile(
     async (assumption) => {

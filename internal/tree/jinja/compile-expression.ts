@@ -95,8 +95,13 @@ function compileItem(expression: Of<"item">, compile: Compile): Evaluate {
   const [of, key] = [compile(expression.of), compile(expression.key)];
   const written = sourceOf(expression);
   return (frame) => {
-    const [value, by] = [of(frame), key(frame)];
+    const { taint } = frame.run;
+    const value = of(frame);
+    const { used: ofValue } = taint;
+    taint.used = 0;
+    const by = key(frame);
     frame.place(at);
+    taint.chooseWithin(ofValue);
     frame.run.budget.step();
     defined(value);
     if (typeof value === "string") frame.run.budget.work(value.length);
@@ -122,10 +127,16 @@ function compileCall(expression: Of<"call">, compile: Compile, used: Used): Eval
   const [of, args] = [compile(expression.of), compileArguments(expression.args, used)];
   const written = sourceOf(expression.of);
   return (frame) => {
+    const { taint } = frame.run;
+    const { used: before } = taint;
+    taint.used = 0;
     const [callee, given] = [of(frame), args(frame)];
     frame.place(at);
     frame.run.budget.step();
-    return callValue(callee, given, written);
+    if (composes(callee)) taint.used = 0;
+    const result = callValue(callee, given, written);
+    taint.used |= before;
+    return result;
   };
 }
 
@@ -240,9 +251,14 @@ function compileChoice(expression: Of<"choice">, compile: Compile): Evaluate {
   const [condition, yes] = [compile(expression.condition), compile(expression.yes)];
   const no = expression.no && compile(expression.no);
   return (frame) => {
+    const { taint } = frame.run;
+    const { used: before } = taint;
+    taint.used = 0;
     const decides = condition(frame);
     frame.place(at);
-    if (truthy(decides)) return yes(frame);
+    const holds = truthy(decides);
+    taint.chooseWithin(before);
+    if (holds) return yes(frame);
     return no === undefined ? new Undefined("", true) : no(frame);
   };
 }
@@ -282,17 +298,39 @@ export function compileArguments(args: readonly Argument[], used: Used): (frame:
   return (frame) => {
     const positional: Value[] = [];
     const byName = new Map<string, Value>();
+    const { taint } = frame.run;
+    let all = taint.used;
+    let used: Map<number | string, number> | undefined;
     for (const { kind, name, value } of compiled) {
-      const given = value(frame);
-      if (kind === "positional") positional.push(given);
-      else if (kind === "named") byName.set(name, given);
-      else if (kind === "list") positional.push(...iterate(given));
-      else if (given instanceof ValueMap)
-        for (const [key, item] of given.entries()) byName.set(textOf(key), item);
-      else throw new Fault("** expects a map");
+      taint.used = 0;
+      const given = valuesOf(kind, name, value(frame));
+      for (const [at, item] of given) {
+        if (taint.used !== 0) {
+          used ??= new Map();
+          used.set(at ?? positional.length, taint.used);
+        }
+        if (at === undefined) positional.push(item);
+        else byName.set(at, item);
+      }
+      all |= taint.used;
     }
-    return { positional, named: byName };
+    taint.used = all;
+    return { positional, named: byName, used };
   };
+}
+
+/** The values that an argument gives, with their names. */
+function valuesOf(kind: Argument["kind"], name: string, given: Value): [string | undefined, Value][] {
+  if (kind === "positional") return [[undefined, given]];
+  if (kind === "named") return [[name, given]];
+  if (kind === "list") return iterate(given).map((item) => [undefined, item]);
+  if (given instanceof ValueMap) return given.entries().map(([key, item]) => [textOf(key), item]);
+  throw new Fault("** expects a map");
+}
+
+/** Whether a call gives what statements write: their own values are in it, and not those of the arguments. */
+export function composes(callee: Value): boolean {
+  return callee instanceof Callable ? callee.composes : callee instanceof Facade;
 }
 
 /** @throws Fault for what cannot be called */

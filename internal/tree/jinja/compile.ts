@@ -1,4 +1,5 @@
 import { applyFilter, compileArguments, compileExpression, missing } from "./compile-expression.ts";
+import { compileOutput } from "./compile-output.ts";
 import {
   type Block,
   type Compiled,
@@ -16,7 +17,7 @@ import { captured, importTemplate, include, renderBlock } from "./rendering.ts";
 import { type BlockFilter, parse, type Statement } from "./syntax/mod.ts";
 import { compileTarget } from "./target.ts";
 import { textOf } from "./text.ts";
-import { Fault, orElse, truthy, Undefined, type Value } from "./values/mod.ts";
+import { Fault, orElse, truthy, type Value } from "./values/mod.ts";
 
 /** @param isChecked whether values may be unknown. @throws SyntaxFault */
 export function compile(name: string, source: string, isChecked = false): Compiled {
@@ -51,7 +52,20 @@ function compileStatement(statement: Statement, compiling: Compiling): Execute {
   const compiler = compilers[statement.kind] as (statement: Statement, compiling: Compiling) => Execute;
   const compiled = compiler(statement, compiling);
   const isPlain = statement.kind === "text" || statement.kind === "break" || statement.kind === "continue";
-  return compiling.used.isChecked && !isPlain ? guardStatement(compiled, statement) : compiled;
+  if (isPlain) return compiled;
+  return apart(compiling.used.isChecked ? guardStatement(compiled, statement) : compiled);
+}
+
+/** What one statement uses is not in the values of another one. */
+function apart(execute: Execute): Execute {
+  return (frame) => {
+    const { taint } = frame.run;
+    const { used } = taint;
+    taint.used = 0;
+    const signal = execute(frame);
+    taint.used = used;
+    return signal;
+  };
 }
 
 function compileText({ value, at }: Of<"text">, { used }: Compiling): Execute {
@@ -59,19 +73,6 @@ function compileText({ value, at }: Of<"text">, { used }: Compiling): Execute {
   return (frame) => {
     frame.place(at);
     frame.run.write(value, true);
-    return undefined;
-  };
-}
-
-function compileOutput(statement: Of<"output">, { used }: Compiling): Execute {
-  const { at } = statement;
-  const value = compileExpression(statement.value, used);
-  return (frame) => {
-    const written = value(frame);
-    frame.place(at);
-    frame.run.budget.step();
-    if (written instanceof Undefined && written.isLenient) reportUndefined(frame, written, at);
-    frame.run.write(textOf(written));
     return undefined;
   };
 }
@@ -93,7 +94,9 @@ function compileIf(statement: Of<"if">, compiling: Compiling): Execute {
     for (const { at: place, condition, body } of branches) {
       const decides = condition(frame);
       frame.place(place);
-      if (truthy(decides)) return body(frame);
+      const holds = truthy(decides);
+      frame.run.taint.chooseWithin(0);
+      if (holds) return body(frame);
     }
     return otherwise(frame);
   };
@@ -122,10 +125,18 @@ function compileSetBlock(statement: Of<"set-block">, compiling: Compiling): Exec
   return (frame) => void assign(frame, filter(frame, captured(frame, body)));
 }
 
+const filterBlocks = "filter blocks are not supported in settings: use the filter in an expression";
+
 function compileFilterBlock(statement: Of<"filter-block">, compiling: Compiling): Execute {
+  const { at } = statement;
   const { used } = compiling;
   const [body, filter] = [compiling.body(statement.body, used), compileFilters(statement.filters, used)];
-  return (frame) => void frame.run.write(textOf(filter(frame, captured(frame, body))));
+  return (frame) => {
+    frame.place(at);
+    if (frame.run.taint.isGuarded) throw new Fault(filterBlocks, { isFinal: true });
+    frame.run.write(textOf(filter(frame, captured(frame, body))));
+    return undefined;
+  };
 }
 
 function compileLoad(statement: Of<"load">, compiling: Compiling): Execute {
@@ -148,7 +159,7 @@ function compileImportData(statement: Of<"import-data">, { used }: Compiling): E
   const { at } = statement;
   const [loading, { format, name }] = [compileLoading(statement.loading, used), statement];
   return (frame) => {
-    const text = importTemplate(frame, loading, at).text;
+    const text = importTemplate(frame, loading, { tag: `import_${format}`, at }).text();
     frame.place(at);
     frame.set(name, frame.run.surroundings.parseData(format, text));
     return undefined;
@@ -164,7 +175,10 @@ function compileWith(statement: Of<"with">, compiling: Compiling): Execute {
   const body = compiling.body(statement.body, used);
   return (frame) => {
     const inner = frame.inner();
-    for (const { assign, value } of bindings) assign(inner, value(frame));
+    for (const { assign, value } of bindings) {
+      assign(inner, value(frame));
+      frame.run.taint.used = 0;
+    }
     return body(inner);
   };
 }
@@ -190,6 +204,7 @@ function compileExtends(statement: Of<"extends">, { used }: Compiling): Execute 
     const name = template(frame);
     frame.place(at);
     const { rendering, run } = frame;
+    run.taint.nameFile("extends");
     if (rendering === undefined || rendering.parent !== undefined) throw new Fault("extended multiple times");
     rendering.parent = { template: loadTemplate(frame, name, "extend"), before: run.out };
     return undefined;
@@ -208,15 +223,18 @@ function compileInclude(statement: Of<"include">, { used }: Compiling): Execute 
 function compileImport(statement: Of<"import">, { used }: Compiling): Execute {
   const { at } = statement;
   const [loading, { name }] = [compileLoading(statement.loading, used), statement];
-  return (frame) => void frame.set(name, importTemplate(frame, loading, at).module);
+  return (frame) => void frame.set(name, importTemplate(frame, loading, { tag: "import", at }).module);
 }
 
 function compileFromImport(statement: Of<"from-import">, { used }: Compiling): Execute {
   const { at } = statement;
   const [loading, { names }] = [compileLoading(statement.loading, used), statement];
   return (frame) => {
-    const { exported } = importTemplate(frame, loading, at);
-    for (const { name, as } of names) frame.set(as, orElse(exported(name), missing(frame, name)));
+    const { exported } = importTemplate(frame, loading, { tag: "from", at });
+    for (const { name, as } of names) {
+      frame.set(as, orElse(exported(name), missing(frame, name)));
+      frame.run.taint.used = 0;
+    }
     return undefined;
   };
 }
@@ -245,13 +263,6 @@ const compilers: {
   import: compileImport,
   "from-import": compileFromImport,
 };
-
-/** A choice without `else` is meant to be empty; a name that nothing defines may not be. */
-function reportUndefined({ run }: Frame, { name }: Undefined, at: number): void {
-  if (name !== "" && run.surroundings.isLenient && run.template !== undefined) {
-    run.surroundings.onUndefined(name, run.template, at);
-  }
-}
 
 function compileFilters(filters: readonly BlockFilter[], used: Used) {
   const compiled = filters.map(({ name, args, at }) => ({ name, at, args: compileArguments(args, used) }));

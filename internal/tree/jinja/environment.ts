@@ -7,6 +7,7 @@ import { builtins } from "./globals.ts";
 import type { Marks } from "./marks.ts";
 import { renderTemplate } from "./rendering.ts";
 import { SyntaxFault } from "./syntax/mod.ts";
+import { Taint } from "./taint.ts";
 import { tests } from "./tests.ts";
 import { Fault, orElse, type Value, type World } from "./values/mod.ts";
 
@@ -68,6 +69,8 @@ export interface Rendered {
   budget?: Budget;
   /** The text of data as a value, in place of the function of the environment. @throws Fault */
   parseData?: Surroundings["parseData"];
+  /** What may not become structure; nothing unless given. */
+  taint?: Taint;
   /** What is assumed of what is unknown, in an environment for checks. */
   world?: World | undefined;
   /** Gets where each part of the text comes from, in an environment for checks. */
@@ -113,12 +116,13 @@ export function createEnvironment({
       isFixed = false,
       parseData: parse = parseData,
       budget = new Budget(),
+      taint = new Taint(),
       world,
       marks,
     }) {
       let functions: ReadonlyMap<string, Value> | undefined;
       const builtin = (each: string): Value | undefined => {
-        functions ??= builtins(budget);
+        functions ??= builtins(budget, taint);
         return functions.get(each);
       };
       /** The template whose text is read as one, for errors. */
@@ -144,7 +148,7 @@ export function createEnvironment({
         global: (each) => orElse(global(each, budget), builtin(each)),
       };
       marks?.clear();
-      const run = new Run(surroundings, budget, marks);
+      const run = new Run(surroundings, budget, taint, marks);
       try {
         const template = load(name);
         if (template === undefined) throw new Fault(`the template ${name} does not exist`);

@@ -1,6 +1,7 @@
 import type { Budget } from "./budget.ts";
 import type { Marks } from "./marks.ts";
 import type { Statement } from "./syntax/mod.ts";
+import type { Taint } from "./taint.ts";
 import { type Args, Fault, type Value, type World } from "./values/mod.ts";
 
 /** A compiled part of a template. It writes to the run of its frame. */
@@ -94,12 +95,14 @@ export class Run {
 
   readonly surroundings: Surroundings;
   readonly budget: Budget;
+  readonly taint: Taint;
   /** Where what is written comes from; only where it is traced. */
   private readonly marks: Marks | undefined;
 
-  constructor(surroundings: Surroundings, budget: Budget, marks?: Marks) {
+  constructor(surroundings: Surroundings, budget: Budget, taint: Taint, marks?: Marks) {
     this.surroundings = surroundings;
     this.budget = budget;
+    this.taint = taint;
     this.marks = marks;
   }
 
@@ -116,9 +119,12 @@ export class Run {
   capture(write: () => void): string {
     const before = this.out;
     const end = this.marks?.begin();
+    const { used } = this.taint;
+    this.taint.used = 0;
     this.out = "";
     try {
       write();
+      this.taint.compose(this.out, used);
       return this.out;
     } finally {
       end?.(this.out);
@@ -140,11 +146,13 @@ export interface Rendering {
 
 /** The variables of a scope, within those around it. */
 export class Frame {
-  readonly variables = new Map<string, Value>();
+  private readonly variables = new Map<string, Value>();
 
   readonly run: Run;
   readonly around: Frame | undefined;
   private own: Rendering | undefined;
+  /** What the values of the variables were made of, where that was anything. */
+  private used: Map<string, number> | undefined;
 
   constructor(run: Run, around: Frame | undefined, own: Rendering | undefined = around?.rendering) {
     this.run = run;
@@ -163,14 +171,27 @@ export class Frame {
 
   resolve(name: string): Value | undefined {
     for (let frame: Frame | undefined = this; frame !== undefined; frame = frame.around) {
-      const value = frame.variables.get(name);
+      const value = frame.read(name);
       if (value !== undefined) return value;
     }
     return this.run.surroundings.global(name);
   }
 
-  set(name: string, value: Value): void {
+  /** A variable of this scope itself. */
+  read(name: string): Value | undefined {
+    const used = this.used?.get(name);
+    if (used !== undefined) this.run.taint.used |= used;
+    return this.variables.get(name);
+  }
+
+  /** @param used what the value was made of */
+  set(name: string, value: Value, used = this.run.taint.used): void {
     this.variables.set(name, value);
+    if (used === 0) this.used?.delete(name);
+    else {
+      this.used ??= new Map();
+      this.used.set(name, used);
+    }
   }
 
   inner(): Frame {

@@ -1,11 +1,12 @@
 import { asInteger, take } from "./arguments.ts";
 import type { Budget } from "./budget.ts";
 import { makeMap } from "./filters-list.ts";
+import type { Taint } from "./taint.ts";
 import { textOf } from "./text.ts";
 import { Callable, Facade, Fault, Namespace, type Value } from "./values/mod.ts";
 
 /** Jinja's functions. */
-export function builtins(budget: Budget): ReadonlyMap<string, Value> {
+export function builtins(budget: Budget, taint: Taint): ReadonlyMap<string, Value> {
   const functions: readonly Callable[] = [
     new Callable("range", (args) => {
       const names = args.positional.length < 2 ? ["stop"] : ["start", "stop", "step?"];
@@ -20,8 +21,8 @@ export function builtins(budget: Budget): ReadonlyMap<string, Value> {
     }),
     new Callable("dict", makeMap),
     new Callable("namespace", (args) => {
-      const namespace = new Namespace();
-      for (const [key, value] of makeMap(args).entries()) namespace.values.set(textOf(key), value);
+      const namespace = new Namespace(taint);
+      for (const [key, value] of makeMap(args).entries()) namespace.set(textOf(key), value);
       return namespace;
     }),
     new Callable("cycler", ({ positional }) => cycler(positional)),

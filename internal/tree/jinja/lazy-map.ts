@@ -10,13 +10,17 @@ type Values = Readonly<Record<string, Plain>>;
 export class LazyMap extends ValueMap {
   private sources: readonly Values[];
   private readonly made = new Map<string, Value>();
+  private readonly onRead: ((key?: Value) => void) | undefined;
 
-  constructor(sources: readonly Values[]) {
+  /** @param onRead called when a value is read, with its key, and when all are */
+  constructor(sources: readonly Values[], onRead?: (key?: Value) => void) {
     super();
     this.sources = sources;
+    this.onRead = onRead;
   }
 
   override get size(): number {
+    this.onRead?.();
     return this.whole().realSize;
   }
 
@@ -29,6 +33,7 @@ export class LazyMap extends ValueMap {
   }
 
   override get(key: Value): Value | undefined {
+    this.onRead?.(key);
     if (this.sources.length === 0 || typeof key !== "string") return this.whole().superGet(key);
     const known = this.made.get(key);
     if (known !== undefined) return known;
@@ -40,6 +45,7 @@ export class LazyMap extends ValueMap {
   }
 
   override has(key: Value): boolean {
+    this.onRead?.(key);
     if (this.sources.length === 0 || typeof key !== "string") return this.whole().superHas(key);
     return this.sources.some((each) => Object.hasOwn(each, key));
   }
@@ -61,16 +67,19 @@ export class LazyMap extends ValueMap {
   }
 
   override keys(): Value[] {
+    this.onRead?.();
     this.whole();
     return super.keys();
   }
 
   override values(): Value[] {
+    this.onRead?.();
     this.whole();
     return super.values();
   }
 
   override entries(): [Value, Value][] {
+    this.onRead?.();
     this.whole();
     return super.entries();
   }

@@ -13,21 +13,34 @@ export function compileLoop(statement: Statement & { kind: "for" }, compiling: C
   const [body, otherwise] = [compiling.body(statement.body, used), compiling.body(statement.otherwise, used)];
 
   const run = (frame: Frame, value: Value, depth: number): Signal => {
-    const { budget } = frame.run;
+    const { budget, taint } = frame.run;
     frame.place(at);
+    const all = iterate(value);
+    const { used: ofItems } = taint;
+    taint.choose("a loop");
     // A copy: the body may change what it goes over.
-    const items = iterate(value).filter((item) => {
+    const items = all.filter((item) => {
       budget.make(1);
       if (condition === undefined) return true;
       const inner = frame.inner();
       assign(inner, item);
-      return truthy(condition(inner));
+      taint.used = 0;
+      const holds = truthy(condition(inner));
+      taint.chooseWithin(ofItems);
+      return holds;
     });
     if (items.length === 0) return otherwise(frame);
-    const state: LoopState = { items, index: 0, depth, changed: undefined };
+    const neighbor = (at: number) => {
+      taint.used |= ofItems;
+      return items[at];
+    };
+    const state: LoopState = { items, index: 0, depth, changed: undefined, neighbor };
     const again = isRecursive
-      ? ({ positional: [more = null] }: Args) =>
-          frame.run.capture(() => budget.within(() => void run(frame, more, depth + 1)))
+      ? ({ positional: [more = null], used }: Args) =>
+          frame.run.capture(() => {
+            taint.used = used?.get(0) ?? 0;
+            budget.within(() => void run(frame, more, depth + 1));
+          })
       : undefined;
     const loop = loopOf(state, again);
     for (; state.index < items.length; state.index++) {
@@ -35,7 +48,7 @@ export function compileLoop(statement: Statement & { kind: "for" }, compiling: C
       const inner = frame.inner();
       frame.place(at);
       assign(inner, items[state.index] as Value);
-      inner.set("loop", loop);
+      inner.set("loop", loop, 0);
       if (body(inner) === "break") break;
     }
     return undefined;
@@ -48,6 +61,7 @@ interface LoopState {
   index: number;
   readonly depth: number;
   changed: readonly Value[] | undefined;
+  neighbor(at: number): Value | undefined;
 }
 
 /** The variable `loop`. */
@@ -63,8 +77,8 @@ function loopOf(state: LoopState, again: ((args: Args) => Value) | undefined): F
     length: () => items.length,
     depth: () => depth + 1,
     depth0: () => depth,
-    previtem: () => items[state.index - 1],
-    nextitem: () => items[state.index + 1],
+    previtem: () => state.neighbor(state.index - 1),
+    nextitem: () => state.neighbor(state.index + 1),
     cycle: () =>
       new Callable("cycle", ({ positional }) => {
         const value = positional[state.index % positional.length];

@@ -1,6 +1,7 @@
-import { callValue, compileArguments, compileExpression } from "./compile-expression.ts";
+import { callValue, compileArguments, compileExpression, composes } from "./compile-expression.ts";
 import { type Compiling, type Evaluate, type Execute, type Frame, Used } from "./frame.ts";
 import type { Parameter, Statement } from "./syntax/mod.ts";
+import { textOf } from "./text.ts";
 import { type Args, Callable, Fault, orElse, Tuple, Undefined, type Value, ValueMap } from "./values/mod.ts";
 
 /** `macro`: a function whose value is what its body writes. */
@@ -20,11 +21,15 @@ export function compileCallBlock(
   const callee = compileExpression(call.of, compiling.used);
   const args = compileArguments(call.args, compiling.used);
   return (frame) => {
-    const [called, { positional, named }] = [callee(frame), args(frame)];
+    const { taint } = frame.run;
+    const [called, { positional, named, used }] = [callee(frame), args(frame)];
     const caller = make(frame);
     frame.place(at);
-    const written = callValue(called, { positional, named: new Map([...named, ["caller", caller]]) }, "call");
-    frame.run.write(String(written));
+    if (composes(called)) taint.used = 0;
+    const given = { positional, named: new Map([...named, ["caller", caller]]), used: new Map(used) };
+    given.used.delete("caller");
+    const written = callValue(called, given, "call");
+    frame.run.write(taint.written(textOf(written), false));
     return undefined;
   };
 }
@@ -62,17 +67,18 @@ function compileFunction(
         bind(name, compiled, args, takes, inner);
         return frame.run.capture(() => frame.run.budget.within(() => void body(inner)));
       },
-      attributes,
+      { attributes, composes: true },
     );
 }
 
 function bind(
   macro: string,
   parameters: readonly { name: string; fallback: Evaluate | undefined }[],
-  { positional, named }: Args,
+  { positional, named, used }: Args,
   takes: { varargs: boolean; kwargs: boolean; caller: boolean },
   frame: Frame,
 ): void {
+  const usedBy = (argument: number | string) => used?.get(argument) ?? 0;
   const extra = new Map(named);
   const caller = extra.get("caller");
   if (takes.caller) extra.delete("caller");
@@ -81,9 +87,11 @@ function bind(
     if (positional[at] === undefined) extra.delete(name);
     else if (extra.has(name)) throw new Fault(`macro '${macro}' got multiple values for argument '${name}'`);
     const unset = () => new Undefined(name, frame.run.surroundings.isLenient);
-    frame.set(name, given === undefined ? (fallback ?? unset)(frame) : given);
+    if (given === undefined) frame.set(name, (fallback ?? unset)(frame));
+    else frame.set(name, given, usedBy(positional[at] === undefined ? name : at));
+    frame.run.taint.used = 0;
   }
-  if (takes.caller && caller !== undefined) frame.set("caller", caller);
+  if (takes.caller && caller !== undefined) frame.set("caller", caller, usedBy("caller"));
   const more = positional.slice(parameters.length);
   if (more.length > 0 && !takes.varargs) {
     throw new Fault(`macro '${macro}' takes not more than ${parameters.length} argument(s)`);
@@ -92,6 +100,7 @@ function bind(
   if (unknown !== undefined && !takes.kwargs) {
     throw new Fault(`macro '${macro}' takes no keyword argument '${unknown}'`);
   }
-  if (takes.varargs) frame.set("varargs", new Tuple(more));
-  if (takes.kwargs) frame.set("kwargs", new ValueMap(extra));
+  const usedByAny = [...(used?.values() ?? [])].reduce((all, each) => all | each, 0);
+  if (takes.varargs) frame.set("varargs", new Tuple(more), usedByAny);
+  if (takes.kwargs) frame.set("kwargs", new ValueMap(extra), usedByAny);
 }

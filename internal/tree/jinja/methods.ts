@@ -231,7 +231,7 @@ export function attributeOf(of: Value, name: string, tools: Tools): Value | unde
     return isKey ? undefined : new Undefined(name, false, `${name}: lists and maps cannot be changed here`);
   }
   if (of instanceof Facade) return of.attribute(name);
-  if (of instanceof Namespace) return of.values.get(name);
+  if (of instanceof Namespace) return of.get(name);
   if (of instanceof Callable) return of.attributes.get(name);
   if (typeof of === "string") {
     // Each method of a text reads it.

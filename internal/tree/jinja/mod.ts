@@ -8,5 +8,6 @@ export { nameFrom } from "./loading.ts";
 export { Marks } from "./marks.ts";
 export { holds, itemOf } from "./operators.ts";
 export { pretty } from "./pretty.ts";
+export { type Guard, Taint } from "./taint.ts";
 export { repr, textOf } from "./text.ts";
 export { weighArgs } from "./weigh.ts";

@@ -14,7 +14,7 @@ export function renderTemplate(
   for (const [name, block] of template.blocks) blocks.set(name, [...(blocks.get(name) ?? []), block]);
   const rendering: Rendering = { template, root, blocks };
   root.renders(rendering);
-  root.set("self", selfOf(root, rendering));
+  root.set("self", selfOf(root, rendering), 0);
   const { run } = root;
   run.budget.within(() => {
     template.body(root);
@@ -48,7 +48,7 @@ function writeBlock(
   const inner = new Frame(frame.run, around, { ...rendering, template: block.template });
   const text = (level: number) =>
     frame.run.capture(() => writeBlock(frame, rendering, name, level, isScoped));
-  inner.set("super", new Callable("super", () => text(level + 1)));
+  inner.set("super", new Callable("super", () => text(level + 1), { composes: true }), 0);
   frame.run.budget.within(() => void block.body(inner));
 }
 
@@ -56,7 +56,9 @@ function writeBlock(
 function selfOf(root: Frame, rendering: Rendering): Facade {
   return new Facade("self", (name) =>
     rendering.blocks.has(name)
-      ? new Callable(name, () => root.run.capture(() => writeBlock(root, rendering, name, 0, false)))
+      ? new Callable(name, () => root.run.capture(() => writeBlock(root, rendering, name, 0, false)), {
+          composes: true,
+        })
       : undefined,
   );
 }
@@ -69,6 +71,7 @@ export function include(
 ): void {
   const name = template(frame);
   frame.place(at);
+  frame.run.taint.nameFile("include");
   let loaded: Compiled;
   try {
     loaded = loadTemplate(frame, name, "include");
@@ -83,7 +86,7 @@ export function include(
 function alone({ run }: Frame, { name }: Compiled, requested: Value): Frame {
   const around = new Frame(run, undefined);
   const own = run.surroundings.ownVariables(name, typeof requested === "string" ? requested : name);
-  for (const [each, value] of own) around.set(each, value);
+  for (const [each, value] of own) around.set(each, value, 0);
   return around;
 }
 
@@ -95,21 +98,33 @@ function isAbsent({ missing }: Fault, { run }: Frame): boolean {
 /** What an import gives. */
 interface Imported {
   /** What the template writes. */
-  text: string;
+  text(): string;
   /** A name that it sets or defines at its top level. */
   exported(name: string): Value | undefined;
   module: Facade;
 }
 
 /** Renders a template for the names that it defines. @throws Fault */
-export function importTemplate(frame: Frame, loading: CompiledLoading, at: number): Imported {
+export function importTemplate(
+  frame: Frame,
+  loading: CompiledLoading,
+  { tag, at }: { tag: string; at: number },
+): Imported {
+  const { taint } = frame.run;
   const name = loading.template(frame);
   frame.place(at);
+  taint.nameFile(tag);
   const loaded = loadTemplate(frame, name, "import");
   const root = new Frame(frame.run, loading.withContext ? frame : alone(frame, loaded, name));
   const text = frame.run.capture(() => renderTemplate(loaded, root));
-  const exported = (each: string) => (each.startsWith("_") ? undefined : root.variables.get(each));
-  return { text, exported, module: new Facade("module", exported, undefined, text) };
+  const { used: ofText } = taint;
+  taint.used = 0;
+  const exported = (each: string) => (each.startsWith("_") ? undefined : root.read(each));
+  const written = () => {
+    taint.used |= ofText;
+    return text;
+  };
+  return { text: written, exported, module: new Facade("module", exported, undefined, written) };
 }
 
 /** What statements write, in a scope of their own. */

@@ -14,7 +14,7 @@ export function compileTarget(target: Target): (frame: Frame, value: Value) => v
       return (frame, value) => {
         const found = frame.resolve(of);
         if (!(found instanceof Namespace)) throw new Fault("cannot assign attribute on non-namespace object");
-        found.values.set(name, value);
+        found.set(name, value);
       };
     }
     case "tuple": {

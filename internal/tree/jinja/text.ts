@@ -48,7 +48,7 @@ export function repr(value: Value, depth = 0, count = { left: maxWritten }): str
   if (value instanceof Uint8Array) return `b${quoted(Buffer.from(value).toString("latin1"), notAscii)}`;
   if (value instanceof Callable) return `<function ${value.name}>`;
   if (value instanceof Namespace) return "<Namespace>";
-  if (value instanceof Facade) return value.text ?? `<${value.kind}>`;
+  if (value instanceof Facade) return value.text?.() ?? `<${value.kind}>`;
   return textOf(value);
 }
 

@@ -5,6 +5,7 @@ import { displayPeelId } from "../../base/names/peel-id.ts";
 import { isNothing, plainValue, type YamlNode } from "../../base/yaml/yaml.ts";
 import type { Facts } from "../../host/facts/mod.ts";
 import { encodeSettings, type Labels, reservedNames, type Settings } from "../../wire/settings-envelope.ts";
+import type { Guard } from "../jinja/mod.ts";
 import { createFactPacker, type FactMap, type Groups } from "../targets/mod.ts";
 import { createTemplates } from "../template/mod.ts";
 import { faultAt, SettingsFault } from "./fault.ts";
@@ -85,7 +86,7 @@ export function createCompilers({
   const templates = createTemplates();
   const traced = createTemplates(true);
   return (tree) => {
-    const renderer = createTreeRenderer(templates, tree, { strictFacts });
+    const renderer = createTreeRenderer(templates);
     let groups: Groups | undefined;
     const groupsOnce = () => {
       groups ??= groupsOf(tree);
@@ -98,7 +99,7 @@ export function createCompilers({
       tracing?: TreeRenderer,
     ): Promise<Compiled> => {
       const { peelId } = subject;
-      const peel = { renderer: tracing ?? renderer, ...peelOf(subject, words) };
+      const peel = { renderer: tracing ?? renderer, ...peelOf(subject, words, strictFacts) };
       const { facts } = peel.scope;
       const { id, labels } = peel.variables;
       const reader = readerOf(tree, peel, cache, tracing !== undefined);
@@ -139,7 +140,7 @@ export function createCompilers({
       },
       async trace(subject) {
         // A renderer of its own: it does not wait for the compilations of the fleet, which share one.
-        const tracing = createTreeRenderer(traced, tree, { strictFacts });
+        const tracing = createTreeRenderer(traced);
         return (await compile(subject, new Set(), tracing)).merged;
       },
       topProblem: () => topProblem({ tree, strictFacts, groups: groupsOnce }, cache),
@@ -201,14 +202,25 @@ function factTargets({ tree, groups }: TopSource, cache: YamlCache): Top["target
 }
 
 /** What templates know of a peel. */
-function peelOf({ peelId, facts: reported, labels = {} }: Subject, words: ReturnType<typeof createWords>) {
+function peelOf(
+  { peelId, facts: reported, labels = {} }: Subject,
+  words: ReturnType<typeof createWords>,
+  strictFacts: boolean,
+) {
   const id = displayPeelId(peelId);
   // A peel can claim any id; the bus knows the real one.
   const facts: Facts = { ...reported, id };
   const held = new HeldFacts(words);
-  const hold = (text: string, isData: boolean) => held.hold(text, isData);
-  const isHeld = (text: string) => held.isIn(text);
-  return { held, scope: { facts, settings: {}, hold, isHeld }, variables: { id, labels } };
+  const guard: Guard = {
+    hold: (text, isData) => held.hold(text, isData),
+    isHeld: (text) => held.isIn(text),
+    refusesChoices: strictFacts,
+  };
+  return {
+    held,
+    scope: { facts, settings: {}, isOfSettings: true, guard } as const,
+    variables: { id, labels },
+  };
 }
 
 /** Reads the given files in order, each once, and merges later ones over earlier ones. */

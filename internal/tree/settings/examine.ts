@@ -1,11 +1,11 @@
 import type { YamlNode } from "../../base/yaml/yaml.ts";
 import { checkOwn } from "./compile.ts";
-import { analyse, type Place } from "./dependence.ts";
 import { SettingsFault } from "./fault.ts";
 import { problemsOf, warningsOf } from "./lint.ts";
 import { fileOf, readIncludes } from "./names.ts";
 import { withFile } from "./read.ts";
 import { templatesOf } from "./render.ts";
+import { factUsesOf, type Place } from "./template-facts.ts";
 import { groupsOf, readTop, topFile } from "./top.ts";
 import type { SettingsTree } from "./tree.ts";
 import { weakValuesIn } from "./weak-values.ts";
@@ -78,7 +78,7 @@ export function pathOfName(
 export function examineTemplates(
   tree: SettingsTree,
 ): ReadonlyMap<string, { faults: readonly Place[]; choices: readonly Place[] }> {
-  return analyse(templatesOf(tree));
+  return factUsesOf(templatesOf(tree));
 }
 
 /** Where a fact chooses what a peel gets, words that are texts here and something else in Salt, and weak secrets. */

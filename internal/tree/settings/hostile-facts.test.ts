@@ -103,8 +103,8 @@ test.each<[string, string, string]>([
   ],
   [
     "another meaning of facts",
-    "{% for facts in grains.list %}{{ facts.id }}: 1{% endfor %}",
-    "facts cannot be assigned",
+    "{% for facts in [grains.map] %}{{ facts.include[0] }}: 1{% endfor %}",
+    "the name of a setting may not depend on facts",
   ],
   [
     "text of a macro that is compared",

@@ -23,8 +23,6 @@ async function settingsOf(text: string): Promise<unknown> {
 }
 
 const asFact = "expected a map of settings, found a fact";
-const asText = "this expression uses text that contains facts";
-const asCall = "a.sls:1: call: only a macro, by its own name, may be called with facts";
 const calm = "{% set x = 1 %}";
 const given = "{% set p = facts.v %}";
 const loops = "{% for x in [1] recursive %}";
@@ -37,14 +35,14 @@ test.each<[string, string, string]>([
   ["an import of an environment", `${calm}{% import 'lib.jinja?saltenv=base' as lib %}{{ lib.x }}`, asFact],
   ["a relative include", `${given}{% include './show.jinja' %}`, asFact],
   ["a list of includes", `${given}{% include ['none', './show.jinja'] %}`, asFact],
-  ["a call of a function", joins, asCall],
-  ["a call of a method", "{% call '{}'.format(facts.v) %}{% endcall %}", asCall],
-  ["a call of a cycler", "{% set c = cycler(facts.v, 1) %}{% call c.next() %}{% endcall %}", asCall],
-  ["a call of a loop", "{% for i in [1] %}{% call loop.cycle(facts.v) %}{% endcall %}{% endfor %}", asCall],
+  ["a call of a function", joins, asFact],
+  ["a call of a method", "{% call '{}'.format(facts.v) %}{% endcall %}", asFact],
+  ["a call of a cycler", "{% set c = cycler(facts.v, 1) %}{% call c.next() %}{% endcall %}", asFact],
+  ["a call of a loop", "{% for i in [1] %}{% call loop.cycle(facts.v) %}{% endcall %}{% endfor %}", asFact],
   [
     "facts as a parameter of a call",
     "{% macro k() %}{{ caller({'id': facts.v}) }}{% endmacro %}{% call(facts) k() %}{{ facts.id }}{% endcall %}",
-    "a.sls:1: facts cannot be assigned: use another name",
+    asFact,
   ],
   [
     "other items of a recursive loop",
@@ -54,7 +52,7 @@ test.each<[string, string, string]>([
   [
     "a recursive loop by another name",
     `${loops}{% set l = loop %}{% if x == 1 %}{% call l(facts.list) %}{% endcall %}{% else %}{{ x }}{% endif %}{% endfor %}`,
-    asCall,
+    asFact,
   ],
   [
     "named extras of a macro",
@@ -90,12 +88,12 @@ test.each<[string, string, string]>([
   [
     "a parameter with the name of a module",
     "{% import 'lib.jinja' as lib %}{% macro f(lib) %}{{ lib.m(facts.v) }}{% endmacro %}{{ f({'m': salt['file.join']}) }}",
-    asText,
+    asFact,
   ],
   [
     "a function with the name of a macro",
     "{% if false %}{% macro dict(a) %}{{ a }}{% endmacro %}{% endif %}{{ dict(facts.map) }}",
-    asText,
+    asFact,
   ],
 ])("a fact does not become structure by %s", async (_, text, expected) => {
   await expect(settingsOf(text)).rejects.toThrow(expected);

@@ -2,9 +2,9 @@ import { SvcError } from "../../base/errors.ts";
 import { atLine } from "../../base/place.ts";
 import { parseYaml, type YamlNode } from "../../base/yaml/yaml.ts";
 import { oldWord, oldWordsIn } from "../../base/yaml/yaml-old-words.ts";
-import { analyse, type Dependence } from "./dependence.ts";
 import { SettingsFault } from "./fault.ts";
 import { templatesOf } from "./render.ts";
+import { factUsesOf } from "./template-facts.ts";
 import { groupsOf, readTop, topFile } from "./top.ts";
 import type { SettingsTree } from "./tree.ts";
 
@@ -46,10 +46,12 @@ function oldWordsInLines(text: string): Found[] {
 /** One line `file:line: …` for each place where a fact chooses what a peel gets, in order. */
 export function problemsOf(tree: SettingsTree): string[] {
   const templates = templatesOf(tree);
-  const found = [...analyse(templates)].flatMap(([path, dependence]) =>
-    [...dependence.faults, ...dependence.choices, ...namesByFacts(templates.get(path) ?? "", dependence)].map(
-      ({ line, reason }) => ({ path, line, text: `${path}:${line}: ${reason}` }),
-    ),
+  const found = [...factUsesOf(templates)].flatMap(([path, { faults, choices, names }]) =>
+    [...faults, ...choices, ...names].map(({ line, reason }) => ({
+      path,
+      line,
+      text: `${path}:${line}: ${reason}`,
+    })),
   );
   const sorted = found.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : a.line - b.line));
   return [...new Set([...targetsByFacts(tree, templates), ...sorted.map(({ text }) => text)])];
@@ -74,18 +76,4 @@ function targetsByFacts(tree: SettingsTree, templates: ReadonlyMap<string, strin
     if (thrown instanceof SettingsFault || thrown instanceof SvcError) return [thrown.message];
     throw thrown;
   }
-}
-
-/** Where a fact is in the name of a setting, as far as that can be seen without rendering. */
-function namesByFacts(text: string, { outputs }: Dependence): { line: number; reason: string }[] {
-  const reported = outputs.filter(({ use }) => use === "told" || use === "told as data");
-  return reported.flatMap(({ tag }) => {
-    const before = text
-      .slice(text.lastIndexOf("\n", tag.from) + 1, tag.from)
-      .replace(/\{[{%#].*?[}%#]\}/g, "");
-    const end = text.indexOf("\n", tag.to);
-    const after = text.slice(tag.to, end < 0 ? text.length : end).replace(/\{[{%#].*?[}%#]\}/g, "");
-    const isKey = /^[ \t?-]*["']?[^:#"'{[]*$/.test(before) && /^[^:#"',}\]]*["']?\s*:(?:\s|$)/.test(after);
-    return isKey ? [{ line: tag.line, reason: "the name of a setting may not depend on facts" }] : [];
-  });
 }

@@ -1,6 +1,6 @@
 import type { Plain } from "../../base/msgpack.ts";
 import type { YamlDialect } from "../../base/yaml/yaml.ts";
-import { type Budget, createEnvironment, type Filter, JinjaError, take, textOf } from "../jinja/mod.ts";
+import { type Budget, createEnvironment, type Filter, JinjaError, Taint } from "../jinja/mod.ts";
 import { Fault, Unknown } from "../jinja/values/mod.ts";
 import { yamlFilter } from "./data-filters.ts";
 import { TemplateError } from "./error.ts";
@@ -44,7 +44,7 @@ export function createEngine(isChecked = false): Engine {
     render(loaded, name, scope, variables) {
       const dialect: YamlDialect = { anyKeys: true, oldWords: scope.compat === "salt" };
       const parse: SaltTools["parse"] = (format, text) => {
-        if (scope.isHeld?.(text)) throw new Fault("facts are in the text: use the fact itself");
+        if (scope.guard?.isHeld(text) === true) throw new Fault("facts are in the text: use the fact itself");
         return readData(format, text, dialect);
       };
       const readFile = (path: string): string | undefined => {
@@ -52,6 +52,7 @@ export function createEngine(isChecked = false): Engine {
         if (text !== undefined || loaded.absent.has(path)) return text;
         throw new Fault(`the file ${path} is not loaded`, { missing: [path] });
       };
+      const taint = new Taint(scope.guard);
       const undefinedNames: Parameters<NonNullable<Scope["onUndefined"]>>[] = [];
       const render = (
         each: string,
@@ -68,10 +69,11 @@ export function createEngine(isChecked = false): Engine {
               ? Object.entries(loadedVariables(treePath(path), requested))
               : [],
           filters: {
-            ...{ svc_hold: holdIn(scope), which: whichOn(scope, loaded.answers) },
+            which: whichOn(scope, loaded.answers),
             ...(wrapsYaml(scope, name) ? { yaml: yamlFilter(true) } : {}),
           },
-          isFixed: scope.hold !== undefined,
+          isFixed: scope.isOfSettings === true,
+          taint,
           isLenient: scope.compat === "salt" || check !== undefined,
           world: check?.world,
           // What a function renders is written elsewhere.
@@ -84,7 +86,7 @@ export function createEngine(isChecked = false): Engine {
         return /[\r\n]$/.test(text(treePath(each)) ?? "") ? `${rendered}\n` : rendered;
       };
       const global: Parameters<typeof environment.render>[0]["global"] = globalsOf(scope, variables, {
-        ...{ answers: loaded.answers, parse, readFile },
+        ...{ answers: loaded.answers, taint, parse, readFile },
         paths() {
           if (loaded.paths === undefined) throw new Fault("the files of the tree are not known here");
           return loaded.paths();
@@ -139,12 +141,4 @@ function errorOf(error: JinjaError): TemplateError {
     missing: missing.map(treePath),
     wanted,
   });
-}
-
-function holdIn({ hold }: Scope): Filter {
-  return (value, args) => {
-    const [isData = false] = take("svc_hold", args, ["is_data?"]);
-    const text = textOf(value);
-    return hold?.(text, isData === true) ?? text;
-  };
 }

@@ -1,6 +1,6 @@
 import type { Plain } from "../../base/msgpack.ts";
 import { suggestion } from "../../base/nearest.ts";
-import { type Budget, LazyMap, makeMap, take, textOf, weighArgs } from "../jinja/mod.ts";
+import { type Budget, LazyMap, makeMap, type Taint, take, textOf, weighArgs } from "../jinja/mod.ts";
 import {
   type Args,
   Callable,
@@ -16,7 +16,7 @@ import {
 import { type Answers, answerOf } from "./host-call.ts";
 import { likeSalt } from "./like-salt.ts";
 import type { SaltTools } from "./salt/function.ts";
-import { pureFunctions, settingsFunctions } from "./salt/table.ts";
+import { choosesByFacts, pureFunctions, settingsFunctions } from "./salt/table.ts";
 import type { Scope } from "./scope.ts";
 
 type Values = Readonly<Record<string, Plain>>;
@@ -27,6 +27,7 @@ type Table = (typeof tableNames)[number];
 /** What one rendering has of its surroundings. */
 export interface Surroundings extends Pick<SaltTools, "parse" | "readFile" | "paths" | "render"> {
   answers: Answers;
+  taint: Taint;
 }
 
 /**
@@ -46,20 +47,25 @@ export function globalsOf(
     made.set(name, value);
     return value;
   };
-  const facts = () => once("facts", () => new LazyMap([scope.facts, likeSalt]));
+  const { taint } = surroundings;
+  // The id is the one that the bus enforces.
+  const onRead = (key?: Value) => {
+    if (key !== "id") taint.add();
+  };
+  const facts = () => once("facts", () => new LazyMap([scope.facts, likeSalt], onRead));
   const settings = () => once("settings", () => new LazyMap([scope.settings]));
   const shownSettings = () => once("shown", () => new LazyMap([scope.shownSettings ?? scope.settings]));
   const opts = () => once("opts", () => mapOf(optsOf(scope, variables)));
   const table = (name: Table): Value => (name === "facts" || name === "grains" ? facts() : settings());
   const functions = (budget: Budget): Value =>
     once("salt", () => {
-      const { labels = {}, hold, check } = scope;
+      const { labels = {}, isOfSettings = false, check } = scope;
       const known = <T>(word: string, inspect: () => T): T => {
         if (check?.unknown.has(word)) check.world.refuse();
         return inspect();
       };
       const tools = {
-        ...{ ...surroundings, budget, isFixed: hold !== undefined },
+        ...{ ...surroundings, budget, isFixed: isOfSettings },
         facts: () => known("facts", facts),
         settings: () => known("settings", settings),
         shownSettings: () => known("settings", shownSettings),
@@ -130,9 +136,13 @@ function unlessLost(value: Value, { positional, named }: Args, world: World): Va
 }
 
 /** `salt['grains.get']` and `salt.grains.get`. */
-function functionsOf({ host, hold, compat, check }: Scope, tools: SaltTools, answers: Answers): Value {
-  const pure = hold === undefined ? pureFunctions : settingsFunctions;
+function functionsOf(scope: Scope, tools: SaltTools, answers: Answers): Value {
+  const { host, isOfSettings, guard, compat, check } = scope;
+  const pure = isOfSettings === true ? settingsFunctions : pureFunctions;
   const named = (name: string): Value => {
+    if (guard?.refusesChoices === true && choosesByFacts(name)) {
+      throw new Fault("a function that looks at facts chooses, which settings.strict_facts refuses");
+    }
     const own = pure.get(name);
     if (own !== undefined) {
       return new Callable(name, (args) => {

@@ -280,7 +280,7 @@ test("in the mode of Salt, what is undefined is an empty text with a warning, an
 });
 
 test("templates of settings change nothing, and read no text and no file", async () => {
-  const held: Partial<Scope> = { hold: (text) => text, isHeld: () => false };
+  const held: Partial<Scope> = { isOfSettings: true };
   expect(await render("{% set d = {'a': 1} %}{{ salt['defaults.merge'](d, {'b': 2}) }}{{ d }}", held)).toBe(
     "{'a': 1, 'b': 2}{'a': 1}",
   );

@@ -1,5 +1,5 @@
 import type { Plain } from "../../base/msgpack.ts";
-import type { Budget, Marks } from "../jinja/mod.ts";
+import type { Budget, Guard, Marks } from "../jinja/mod.ts";
 import type { World } from "../jinja/values/mod.ts";
 import type { HostFunctions } from "./host-call.ts";
 
@@ -30,16 +30,12 @@ export interface Scope {
   /** Called with each name that was written as an empty text because it is not defined. */
   onUndefined?(name: string, place: { file: string; line: number }): void;
   /**
-   * What the filter `svc_hold` makes of a rendered text; without it the text stays.
-   *
-   * @param isData whether a filter wrote the text as one YAML value
+   * Whether the templates are those of settings: they have less functions, and change no lists and maps, because what
+   * gets into them could not be followed.
    */
-  hold?(text: string, isData: boolean): string;
-  /**
-   * Whether there is a held text in a text; it must not be read as data. Where texts are held, templates do not change
-   * lists and maps either: what gets into them could not be followed.
-   */
-  isHeld?(text: string): boolean;
+  isOfSettings?: boolean;
+  /** What makes words of values that are made of facts; without it they are written as they are. */
+  guard?: Guard;
   /** Gets where each part of the rendered text comes from, in templates for checks. */
   marks?: Marks;
   /** Present in a check, which knows nothing of a host. */

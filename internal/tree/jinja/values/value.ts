@@ -142,6 +142,8 @@ export class Unknown extends Undefined {
 export interface Args {
   readonly positional: readonly Value[];
   readonly named: ReadonlyMap<string, Value>;
+  /** What the values by their index or name were made of, where that was anything. */
+  readonly used?: ReadonlyMap<number | string, number> | undefined;
 }
 
 /** Something that a template can call. */
@@ -150,17 +152,44 @@ export class Callable {
   readonly call: (args: Args) => Value;
   /** Its attributes, such as the arguments of a macro. */
   readonly attributes: ReadonlyMap<string, Value>;
+  /** Whether the result is what statements write, rather than a value made of the arguments. */
+  readonly composes: boolean;
 
-  constructor(name: string, call: (args: Args) => Value, attributes: ReadonlyMap<string, Value> = new Map()) {
+  constructor(
+    name: string,
+    call: (args: Args) => Value,
+    {
+      attributes = new Map(),
+      composes = false,
+    }: { attributes?: ReadonlyMap<string, Value>; composes?: boolean } = {},
+  ) {
     this.name = name;
     this.call = call;
     this.attributes = attributes;
+    this.composes = composes;
   }
 }
 
 /** `namespace(…)`: names that inner scopes may set. */
 export class Namespace {
-  readonly values = new Map<string, Value>();
+  private readonly values = new Map<string, Value>();
+  private readonly taint: { used: number };
+  /** What any of its values was made of. */
+  private used = 0;
+
+  constructor(taint: { used: number }) {
+    this.taint = taint;
+  }
+
+  get(name: string): Value | undefined {
+    this.taint.used |= this.used;
+    return this.values.get(name);
+  }
+
+  set(name: string, value: Value): void {
+    this.used |= this.taint.used;
+    this.values.set(name, value);
+  }
 }
 
 /** An object of the engine with attributes that are worked out when they are read, such as `loop`. */
@@ -168,11 +197,17 @@ export class Facade {
   readonly kind: string;
   /** @returns `undefined` when it has no such attribute */
   readonly attribute: (name: string) => Value | undefined;
+  /** Its result is what statements write. */
   readonly call: ((args: Args) => Value) | undefined;
   /** What is written of it, where that is not its kind. */
-  readonly text: string | undefined;
+  readonly text: (() => string) | undefined;
 
-  constructor(kind: string, attribute: Facade["attribute"], call?: (args: Args) => Value, text?: string) {
+  constructor(
+    kind: string,
+    attribute: Facade["attribute"],
+    call?: (args: Args) => Value,
+    text?: () => string,
+  ) {
     this.kind = kind;
     this.attribute = attribute;
     this.call = call;

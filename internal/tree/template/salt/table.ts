@@ -26,3 +26,10 @@ export const settingsFunctions: Functions = byName(ofValues);
 
 /** The functions of `salt[…]` that need nothing of the host, by name. */
 export const pureFunctions: Functions = byName([...ofValues, ...dataFunctions]);
+
+/** Functions of `salt[…]` that choose nothing by facts. */
+const plainFunctions =
+  /^(?:(?:facts|grains|settings|pillar)\.get|(?:slsutil|defaults|log|test|file)\.[a-z_]+|mine\.get)$/;
+
+/** Whether a function of `salt[…]` may choose a value by facts: all do that are not known as plain ones. */
+export const choosesByFacts = (name: string): boolean => !plainFunctions.test(name);

@@ -3,100 +3,14 @@ import fc from "fast-check";
 import { keysOf, treeOf } from "../../../test/harness/settings-tree.ts";
 import type { Facts } from "../../host/facts/mod.ts";
 import { createCompilers } from "./compile.ts";
-import { analyse, type Dependence } from "./dependence.ts";
 import { problemsOf } from "./lint.ts";
+import { type FactUses, factUsesOf } from "./template-facts.ts";
 
-const only = (text: string, more: Record<string, string> = {}): Dependence => {
-  const found = analyse(new Map(Object.entries({ "a.sls": text, ...more }))).get("a.sls");
-  if (found === undefined) throw new Error("not analysed");
+const only = (text: string, more: Record<string, string> = {}): FactUses => {
+  const found = factUsesOf(new Map(Object.entries({ "a.sls": text, ...more }))).get("a.sls");
+  if (found === undefined) throw new Error("not examined");
   return found;
 };
-
-test.each<[string, string, readonly string[]]>([
-  ["a constant", "{{ 1 }}{{ 'facts' }}{{ [1, 'a'] | tojson }}", ["plain", "plain", "plain"]],
-  [
-    "the id, in each form",
-    "{{ id }}{{ grains.id }}{{ facts['id'] }}{{ salt['grains.get']('id') }}",
-    [...["plain", "plain", "plain", "plain"]],
-  ],
-  ["settings, which are empty", "{{ settings.a }}{{ salt['pillar.get']('a', 1) }}", ["plain", "plain"]],
-  ["a fact", "{{ facts.v }}{{ grains['v'] }}{{ svc['facts.get']('v') }}", ["told", "told", "told"]],
-  ["a method of a fact", "{{ facts.get('id') }}{{ facts.id() }}", ["told", "told"]],
-  [
-    "a fact by a serializer",
-    "{{ facts.v | tojson }}{{ facts.v | yaml(False) | indent(2) }}",
-    [...["told as data", "told as data"]],
-  ],
-  [
-    "a fact in a part of an expression",
-    "{{ 'a' ~ facts.v }}{{ [facts.v] }}{{ x(facts.v) }}",
-    [...["told", "told", "told"]],
-  ],
-  ["a serializer of one operand", "{{ 'a' ~ facts.v | tojson }}", ["told"]],
-  ["a fact that chooses", "{{ 1 if facts.v else 2 }}{{ {'a': 1}[facts.v] }}", ["plain", "plain"]],
-  ["an unknown name", "{{ unknown }}{{ unknown.id }}", ["told", "told"]],
-  ["a variable", "{% set a = facts.v %}{% set b = 1 %}{{ a }}{{ b }}", ["told", "plain"]],
-  ["a variable of a variable", "{% set c = b %}{% set b = a %}{% set a = facts.v %}{{ c }}", ["told"]],
-  ["a variable that is set again", "{% set a = 1 %}{% set a = facts.v %}{{ a }}", ["told"]],
-  [
-    "a loop",
-    "{% for k, v in facts.m %}{{ k }}{{ loop.index }}{{ loop.previtem }}{% endfor %}",
-    [...["told", "plain", "told"]],
-  ],
-  ["a loop over constants", "{% for v in [1, 2] %}{{ v }}{% endfor %}", ["plain"]],
-  ["a with", "{% with a = facts.v, b = 1 %}{{ a }}{{ b }}{% endwith %}", ["told", "plain"]],
-  ["an attribute of a namespace", "{% set n = namespace() %}{% set n.a = facts.v %}{{ n.a }}", ["told"]],
-  ["a block", "{% set a %}x{{ facts.v }}{% endset %}{{ a }}", ["told", "composed"]],
-  [
-    "a macro",
-    "{% macro m(p) %}{{ p }}{% endmacro %}{{ m(facts.v) }}{{ m(1) }}",
-    [...["told", "composed", "composed"]],
-  ],
-  ["a macro without facts", "{% macro m(p) %}{{ p }}{% endmacro %}{{ m(1) }}", ["plain", "composed"]],
-  [
-    "a named argument",
-    "{% macro m(p, q) %}{{ p }}{{ q }}{% endmacro %}{{ m(1, q=facts.v) }}",
-    [...["plain", "told", "composed"]],
-  ],
-  [
-    "a default of a parameter",
-    "{% macro m(p=facts.v) %}{{ p }}{% endmacro %}{{ m() }}",
-    ["told", "composed"],
-  ],
-  [
-    "a macro by another name",
-    "{% macro m(p) %}{{ p }}{% endmacro %}{% set f = m %}{{ f(1) }}",
-    [...["told", "told"]],
-  ],
-  ["a list of arguments", "{% macro m(p) %}{{ p }}{% endmacro %}{{ m(*[1]) }}", ["told", "composed"]],
-  [
-    "a call block",
-    "{% macro m() %}{{ caller(1) }}{% endmacro %}{% call(p) m() %}{{ p }}{% endcall %}",
-    [...["composed", "told"]],
-  ],
-])("%s", (_, text, uses) => {
-  expect(only(text).outputs.map(({ use }) => use as string)).toEqual([...uses]);
-});
-
-test("a name of an imported file is what it is there", () => {
-  const lib = "{% set calm = 1 %}{% set told = facts.v %}{% macro m(p) %}{{ p }}{% endmacro %}";
-  const uses = (text: string) => only(text, { "lib.jinja": lib }).outputs.map(({ use }) => use);
-  expect(uses("{% from 'lib.jinja' import calm, told as t %}{{ calm }}{{ t }}")).toEqual(["plain", "told"]);
-  expect(uses("{% import 'lib.jinja' as lib %}{{ lib.calm }}{{ lib.told }}{{ lib }}")).toEqual([
-    ...(["plain", "told", "told"] as const),
-  ]);
-  const given = "{% from 'lib.jinja' import m %}{{ m(facts.v) }}";
-  expect(
-    analyse(
-      new Map([
-        ["a.sls", given],
-        ["lib.jinja", lib],
-      ]),
-    ).get("lib.jinja")?.outputs[0]?.use,
-  ).toBe("told");
-  // Files that have nothing to do with each other do not share names.
-  expect(only("{% set a = 1 %}{{ a }}", { "b.sls": "{% set a = facts.v %}" }).outputs[0]?.use).toBe("plain");
-});
 
 test.each<[string, string, readonly string[]]>([
   [
@@ -110,6 +24,22 @@ test.each<[string, string, readonly string[]]>([
   ["a subscript within a subscript", "{{ {'a': 1}[{'b': 'a'}[facts.v]] }}", ["1: a condition uses facts"]],
   ["a condition by a variable", "{% set a = facts.v %}{% if a %}{% endif %}", ["1: a condition uses facts"]],
   ["a value", "{{ facts.v }}{% set a = facts.v %}", []],
+  [
+    "a loop over an argument",
+    "{% macro m(l) %}{% for v in l %}{% endfor %}{% endmacro %}{{ m(facts.v) }}",
+    ["1: a loop uses facts"],
+  ],
+  [
+    "a condition on another argument",
+    "{% macro m(a, b) %}{% if b %}{% endif %}{% endmacro %}{{ m(facts.v, 1) }}",
+    [],
+  ],
+  [
+    "a condition on the text of a macro",
+    "{% macro m() %}{{ facts.v }}{% endmacro %}{% if m() %}{% endif %}",
+    ["1: a condition uses facts"],
+  ],
+  ["a condition on a variable of the file", "{% if tplfile == 'a' %}{% endif %}", []],
 ])("where facts choose: %s", (_, text, expected) => {
   const { choices, faults } = only(text);
   expect(choices.map(({ line, reason }) => `${line}: ${reason}`)).toEqual([...expected]);
@@ -119,23 +49,6 @@ test.each<[string, string, readonly string[]]>([
 test.each<[string, string, string]>([
   ["a computed include", "{% include facts.v %}", "include: the name of a file may not depend on facts"],
   ["a filter block", "{% filter upper %}{% endfilter %}", "filter blocks are not supported in settings"],
-  ["facts as a name", "{% set facts = 1 %}", "facts cannot be assigned: use another name"],
-  ["grains as a parameter", "{% macro m(grains) %}{% endmacro %}", "grains cannot be assigned"],
-  [
-    "text with facts in a condition",
-    "{% set b %}{{ facts.v }}{% endset %}{% if b %}{% endif %}",
-    "a condition uses text",
-  ],
-  [
-    "text with facts in a filter",
-    "{% set b %}{{ facts.v }}{% endset %}{{ b | upper }}",
-    "this expression uses text",
-  ],
-  [
-    "text with facts in a variable",
-    "{% set b %}{{ facts.v }}{% endset %}{% set c = b ~ 'x' %}",
-    "this expression uses text",
-  ],
 ])("what cannot be rendered: %s", (_, text, reason) => {
   expect(only(text).faults[0]?.reason).toStartWith(reason);
 });
@@ -231,7 +144,54 @@ async function structureOf(text: string, facts: Facts): Promise<unknown> {
   return compiled && { keys: keysOf(compiled.settings), uses: [...uses].sort() };
 }
 const compilers = createCompilers();
-const files = { "top.sls": "base:\n  '*': [a]\n", "lib.jinja": lib, "x.sls": "of: x\n" };
+const files = {
+  "top.sls": "base:\n  '*': [a]\n",
+  "lib.jinja": lib,
+  "x.sls": "of: x\n",
+  "secret.sls": "s: 1\n",
+};
+
+test("names mean the same in templates that load each other, and in no others", () => {
+  const lib = "{% set calm = 1 %}{% set v = facts.v %}{% macro m(p) %}{% if p %}{% endif %}{% endmacro %}";
+  const uses = (text: string, path = "a.sls") =>
+    factUsesOf(
+      new Map([
+        ["a.sls", text],
+        ["lib.jinja", lib],
+      ]),
+    ).get(path)?.choices.length;
+  expect(uses("{% from 'lib.jinja' import calm, v as t %}{% if calm %}{% elif t %}{% endif %}")).toBe(1);
+  expect(uses("{% import './lib.jinja' as lib %}{% if lib.calm %}{% elif lib.v %}{% endif %}")).toBe(1);
+  expect(uses("{% from 'lib.jinja' import m as f %}{{ f(facts.v) }}", "lib.jinja")).toBe(1);
+  expect(uses("{% from 'lib.jinja' import m %}{{ m(1) }}", "lib.jinja")).toBe(0);
+  expect(uses("{% if v %}{% endif %}")).toBe(0);
+  expect(uses("{% include 'lib' ~ '.jinja' %}{% if v %}{% endif %}")).toBe(1);
+});
+
+test("a template with wrong syntax is not examined, and the others are", () => {
+  const found = factUsesOf(
+    new Map([
+      ["a.sls", "{% for %}"],
+      ["b.sls", "{% if facts.v %}{% endif %}"],
+    ]),
+  );
+  expect([...found.keys()]).toEqual(["b.sls"]);
+});
+
+test.each([
+  ["brackets", `{{ ${"(".repeat(20_000)}1${")".repeat(20_000)} }}`],
+  ["attributes", `{{ a${".b".repeat(100_000)} }}`],
+  ["name of a file", `{% include a${".b".repeat(100_000)} %}`],
+  ["operands", `{{ 1${" + facts.v".repeat(100_000)} }}`],
+])("a template that is nested too deeply by its %s is left out", (_, text) => {
+  const found = factUsesOf(
+    new Map([
+      ["a.sls", text],
+      ["b.sls", "{% if facts.v %}{% endif %}"],
+    ]),
+  );
+  expect([...found.keys()]).toEqual(["b.sls"]);
+});
 
 test("where the linter says nothing, no fact changes the files or the names of the settings", async () => {
   let compared = 0;
@@ -253,4 +213,26 @@ test("where the linter says nothing, no fact changes the files or the names of t
     { numRuns: 1_500 },
   );
   expect(compared).toBeGreaterThan(150);
+}, 120_000);
+
+const attack = "stolen: 1\ninclude: [secret]\n";
+
+test("no template makes structure of a fact, whatever it does with it", async () => {
+  let compiled = 0;
+  const anyOf = <Item>(items: readonly Item[]) => fc.constantFrom(...items);
+  await fc.assert(
+    fc.asyncProperty(anyOf(namings), anyOf(usages), expression, async (naming, usage, value) => {
+      const text = naming.replace("EXPR", () => value).replace("USE", () => usage);
+      const facts = { v: attack, list: [attack, "calm"] };
+      const found = (await structureOf(`before: 1\n${text}\n`, facts)) as
+        | { keys: object; uses: string[] }
+        | undefined;
+      if (found === undefined) return;
+      compiled++;
+      expect(JSON.stringify(found.keys)).not.toContain("stolen");
+      expect(found.uses).not.toContain("secret.sls");
+    }),
+    { numRuns: 1_500 },
+  );
+  expect(compiled).toBeGreaterThan(300);
 }, 120_000);
