@@ -1,13 +1,19 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { type Clock, systemClock } from "../../internal/base/clock.ts";
+import { systemRandom } from "../../internal/base/id.ts";
 import { openBucket } from "../../internal/bus/storage/bucket.ts";
+import { helloSubject, keySubject } from "../../internal/bus/subjects/subjects.ts";
 import { writeRevocation } from "../../internal/fleet/enrollment/revocation/revocations.ts";
 import { parseCredentials } from "../../internal/identity/credentials.ts";
+import { encodeHeartbeat } from "../../internal/wire/heartbeat.ts";
+import { encodeHello, openHelloAnswer } from "../../internal/wire/hello.ts";
+import { createInstance } from "../../internal/wire/instance.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { cli } from "../harness/cli.ts";
+import { freshAddress, send } from "../harness/client.ts";
 import { readinessBecomes } from "../harness/enrollee.ts";
-import { startMaster, type TestMaster } from "../harness/master.ts";
-import { enrollPeel } from "../harness/peel-connection.ts";
+import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
+import { connectPeel, enrollPeel } from "../harness/peel-connection.ts";
 import { until } from "../harness/until.ts";
 
 // A master whose clock is wrong, next to one whose clock is right, on one bus.
@@ -112,4 +118,41 @@ test("a master that starts with a wrong clock waits, and removes nothing", async
   expect((await bucket.entries()).length).toBe(entries);
   clock.aheadMs = 0;
   await using _ = await waiting;
+});
+
+test("hellos count by the clock of the bus, so that a restart next to a clock that is ahead is no clone", async () => {
+  await using alone = await startBus();
+  const clock = settableClock();
+  clock.aheadMs = 50_000;
+  await using master = await startMaster(alone, { clock, comparesClock: true });
+  const enrolled = await enrollPeel(master, "web-1");
+  const { peelId } = enrolled;
+  await using peel = await connectPeel(alone, enrolled);
+  const [before, after] = [1, 2].map(() => createInstance(systemRandom, systemClock.now())) as [Next, Next];
+  type Next = ReturnType<typeof createInstance>;
+  const hello = async (next: Next) => {
+    const sent = { version: "1.0.0", sentAt: systemClock.now(), settingsVersion: 0, commandKeys: [] };
+    const request = encodeHello({ ...sent, instance: next() });
+    const answer = await peel.nats.request(helloSubject(peelId), request, { timeout: 30_000 });
+    openHelloAnswer(answer.data);
+  };
+  const said = { peel_id: peelId, version: "1.0.0", started_at: "2026-01-01T00:00:00.000Z" };
+
+  await hello(before);
+  const first = systemClock.now();
+  // Less than this counts as one moment.
+  await until(() => systemClock.now() - first > 5_500);
+  await hello(before);
+  const heartbeat = encodeHeartbeat({ ...said, instance: after() });
+  await peel.nats.request(keySubject("peel-heartbeat", peelId), heartbeat, { timeout: 30_000 });
+  await hello(after);
+
+  const shown = await send(master.url, master.ca, {
+    path: `/api/v1/peels/${peelId}/heartbeat`,
+    headers: { authorization: `Bearer ${testToken}` },
+    from: freshAddress(),
+  });
+  const { one_instance_since: since } = shown.json as { one_instance_since: string };
+  expect(Date.parse(since)).toBeLessThan(systemClock.now() + 15_000);
+  expect(master.records.filter(({ event }) => event === "enrollment.clone.suspected")).toEqual([]);
 });

@@ -42,7 +42,8 @@ export interface Twins {
   /**
    * Takes a message of a peel.
    *
-   * @param at when the bus stored it or this master received it, milliseconds since the Unix epoch
+   * @param at when the bus stored it or this master received it, by the clock of the bus, milliseconds since the Unix
+   *   epoch
    */
   received(peel: string, instance: Instance | undefined, at: number): void;
   /** Takes that a peel connected, or that it is connected since then. */

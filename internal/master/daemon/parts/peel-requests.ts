@@ -15,6 +15,7 @@ import type { Audited } from "./audit.ts";
 import type { Automation } from "./automation.ts";
 import type { Certificate } from "./certificate.ts";
 import type { Claims } from "./claims.ts";
+import type { SoundClock } from "./clock.ts";
 import type { Connected } from "./connect.ts";
 import type { Decisions } from "./decisions.ts";
 import type { Jobs } from "./jobs.ts";
@@ -27,6 +28,7 @@ import type { SitesPart } from "./sites.ts";
 interface PeelRequestsNeed {
   base: MasterDeps;
   connection: Connected;
+  clock: SoundClock;
   certificate: Certificate;
   audit: Audited;
   operators: Operators;
@@ -96,8 +98,10 @@ export const peelRequests = {
       });
       stack.defer(() => twins.stop());
       stack.defer(knowledge.onInstance(twins.received));
+      // By the clock of the bus, as the heartbeats: what this host is ahead of it would make a hello a later message.
+      const busNow = () => clock.now() - (need.clock.sound.aheadMs ?? 0);
       stack.defer(
-        peelDoor.onConnected(({ name, startedAt }) => twins.connected(name, startedAt ?? clock.now())),
+        peelDoor.onConnected(({ name, startedAt }) => twins.connected(name, startedAt ?? busNow())),
       );
       const hello = serveHello({
         ...{ bus: peelDoor.requests, budgets, lines, document: document.current, auditHead, clock, log },
@@ -107,7 +111,7 @@ export const peelRequests = {
         spreadMs: () => comeBackMs(directory.members().length),
         knows: knowledge.rotation.reported,
         released: need.jobs.released,
-        seen: (peelId, instance) => twins.received(peelId, instance, clock.now()),
+        seen: (peelId, instance) => twins.received(peelId, instance, busNow()),
         taken: (releases) => noteTaken(decisions.releases, releases),
       });
       stack.defer(() => hello.stop());

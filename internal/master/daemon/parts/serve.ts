@@ -64,7 +64,7 @@ export async function serve(running: Parts<MasterView>, foundation: Foundation) 
     joining,
     signIn,
   };
-  const peelRequests = await start(plan.peelRequests, everything);
+  const peelRequests = await start(plan.peelRequests, { ...everything, clock });
   const operations = await start(plan.operations, { ...everything, peelRequests });
   const { listener } = await start(plan.doors, { ...everything, operations });
   // Else the first request to a master that says it is ready finds nobody who answers.
