@@ -1,3 +1,4 @@
+import { quote } from "./cut.ts";
 import { SvcError } from "./errors.ts";
 
 const kibibyte = 1024;
@@ -23,7 +24,7 @@ export function parseByteSize(text: string): number {
   if (digits !== "" && Number.isSafeInteger(bytes)) return bytes;
   throw new SvcError(
     "bad_request",
-    `${JSON.stringify(text.slice(0, 40))} is not a size: write a whole number of bytes, or with KiB, MiB or GiB, such as 512MiB`,
+    `${quote(text, 40)} is not a size: write a whole number of bytes, or with KiB, MiB or GiB, such as 512MiB`,
   );
 }
 

@@ -1,4 +1,5 @@
 import { Cron } from "croner";
+import { beginningOf } from "./cut.ts";
 import { defined } from "./defined.ts";
 import { SvcError } from "./errors.ts";
 
@@ -53,8 +54,5 @@ export function parseCron(text: string, timezone?: string): CronExpression {
 /** The parser's message without the name of the parser. */
 function reasonOf(thrown: unknown): string {
   const text = thrown instanceof Error ? thrown.message : String(thrown);
-  return text
-    .replace(/^CronPattern:\s*/, "")
-    .replace(/\.$/, "")
-    .slice(0, 120);
+  return beginningOf(text.replace(/^CronPattern:\s*/, "").replace(/\.$/, ""), 120);
 }

@@ -1,3 +1,4 @@
+import { beginningOf, quote } from "./cut.ts";
 import { SvcError } from "./errors.ts";
 
 const unitMs: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
@@ -16,13 +17,13 @@ export function parseDuration(text: string): number {
   if (!form.test(text)) {
     throw new SvcError(
       "bad_request",
-      `${JSON.stringify(text.slice(0, 40))} is not a duration: write a number and a unit (ms, s, m, h), such as 90s or 1h30m`,
+      `${quote(text, 40)} is not a duration: write a number and a unit (ms, s, m, h), such as 90s or 1h30m`,
     );
   }
   let total = 0;
   for (const [, amount, unit] of text.matchAll(part)) total += Number(amount) * (unitMs[unit ?? ""] ?? 0);
   if (!Number.isSafeInteger(Math.round(total))) {
-    throw new SvcError("bad_request", `the duration ${text.slice(0, 40)} is too long`);
+    throw new SvcError("bad_request", `the duration ${beginningOf(text, 40)} is too long`);
   }
   return Math.round(total);
 }

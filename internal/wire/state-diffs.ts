@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { cutCounted } from "../base/cut.ts";
 import { foreign, type Plain } from "../base/msgpack.ts";
 import { atLine } from "../base/place.ts";
 import { type RecordOf, record } from "../base/record.ts";
@@ -96,12 +97,8 @@ function cutAll(map: Readonly<Record<string, Plain>>, max: number): Record<strin
 }
 
 function cut(value: Plain, max: number): Plain {
-  if (typeof value === "string") return cutText(value, max);
+  if (typeof value === "string") return cutCounted(value, max);
   if (Array.isArray(value)) return value.map((item) => cut(item, max));
   if (value === null || typeof value !== "object" || value instanceof Uint8Array) return value;
   return cutAll(value, max);
-}
-
-function cutText(value: string, max: number): string {
-  return value.length <= max ? value : `${value.slice(0, max)}\n[cut: ${max} of ${value.length} characters]`;
 }

@@ -133,7 +133,7 @@ export const house: readonly Wing[] = [
         2,
         "the values of templates: Python's, with their order and their conversions",
       ),
-      room("tree/jinja/syntax", 1, "the syntax of templates: from text to a tree of statements"),
+      room("tree/jinja/syntax", 2, "the syntax of templates: from text to a tree of statements"),
       room("tree/jinja", 3, "the template language: values and syntax evaluated, filters, limits"),
       room("tree/template", 4, "templates of a tree, with the facts and settings of a peel"),
       room("tree/settings", 7, "settings files: from a tree of templates to the settings of one peel"),

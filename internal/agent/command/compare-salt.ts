@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { beginningOf } from "../../base/cut.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
@@ -101,6 +102,5 @@ const shownCharacters = 60;
 
 function shown(value: Plain): string {
   if (value === null) return "nothing";
-  const text = JSON.stringify(value);
-  return text.length <= shownCharacters ? text : `${text.slice(0, shownCharacters)}…`;
+  return beginningOf(JSON.stringify(value), shownCharacters);
 }

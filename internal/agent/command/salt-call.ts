@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import { beginningOf } from "../../base/cut.ts";
 import { SvcError } from "../../base/errors.ts";
 import { isMap } from "../../base/plain-map.ts";
 import { cleanEnvironment, programPath } from "../../base/process/environment.ts";
@@ -80,6 +81,6 @@ function readLowState(stdout: string, stderr: string): SaltState[] {
 
 function failed(text: string): SvcError {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
-  const shown = lines.slice(-shownLines).join("\n").slice(0, 4_000);
+  const shown = beginningOf(lines.slice(-shownLines).join("\n"), 4_000);
   return new SvcError("bad_request", `Salt does not compile the states:\n${shown}`);
 }

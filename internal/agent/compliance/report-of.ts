@@ -1,4 +1,5 @@
 import { rfc3339 } from "../../base/clock.ts";
+import { beginningOf } from "../../base/cut.ts";
 import { defined } from "../../base/defined.ts";
 import type { EndedRun, EndedState } from "../../host/modules/mod.ts";
 import { maxLength, maxNamed, type Report } from "../../wire/state-report.ts";
@@ -43,7 +44,7 @@ function nameOf({ id, function: called }: Pick<EndedState, "id" | "function">) {
 }
 
 function failureOf({ file, line, comment, ...state }: EndedState): Failure {
-  return { ...nameOf(state), ...placeOf(file, line), comment: comment.slice(0, maxLength.comment) };
+  return { ...nameOf(state), ...placeOf(file, line), comment: beginningOf(comment, maxLength.comment) };
 }
 
 /** Why a run did not get to its end. */
@@ -52,7 +53,7 @@ function endFailures({ stopped, not_run, states, problems = [] }: EndedRun): Fai
     return problems.map(({ file = "", line = 0, message }) => ({
       ...{ id: "", function: "" },
       ...placeOf(file, line),
-      comment: message.slice(0, maxLength.comment),
+      comment: beginningOf(message, maxLength.comment),
     }));
   }
   if (stopped !== "cancelled") return [];

@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import { quote } from "../../base/cut.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import { suggestion } from "../../base/nearest.ts";
 import { functionNames } from "../../host/modules/mod.ts";
@@ -72,7 +73,7 @@ export function createInsistence({ administrators, config, releases, clock }: In
 export function checkAutomation(patterns: readonly string[]): void {
   for (const pattern of patterns) {
     if (functionNames.some((name) => isAutomatic(name, [pattern]))) continue;
-    const shown = JSON.stringify(pattern.slice(0, 60));
+    const shown = quote(pattern, 60);
     throw new SvcError(
       "bad_request",
       `automation_functions: ${shown} matches no function${suggestion(pattern, functionNames)}`,

@@ -1,3 +1,4 @@
+import { quote } from "../../base/cut.ts";
 import { SvcError } from "../../base/errors.ts";
 import { suggestion } from "../../base/nearest.ts";
 import { functionNames } from "../../host/modules/mod.ts";
@@ -33,7 +34,7 @@ export function checkOperatorRoles(allowed: OperatorRoles): void {
   for (const [role, patterns] of allowed) {
     const stray = patterns.find((pattern) => !functionNames.some((name) => matchGlob(pattern, name)));
     if (stray === undefined) continue;
-    const shown = JSON.stringify(stray.slice(0, 60));
+    const shown = quote(stray, 60);
     throw new SvcError(
       "bad_request",
       `operator_roles.${role}: ${shown} matches no function${suggestion(stray, functionNames)}`,

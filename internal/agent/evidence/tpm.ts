@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
+import { beginningOf } from "../../base/cut.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { cleanEnvironment } from "../../base/process/environment.ts";
@@ -168,6 +169,6 @@ function commandsIn(dir: string, { tools, tcti, clock, signal }: TpmAccess): Run
     if (name !== "tpm2_flushcontext") await start("tpm2_flushcontext", ["-t"]);
     if (code === 0) return;
     const reason = stderr.text.split("\n").find((line) => line.startsWith("ERROR")) ?? "";
-    throw new NoTpm(`${name} failed with code ${code} ${reason}`.trim().slice(0, 300));
+    throw new NoTpm(beginningOf(`${name} failed with code ${code} ${reason}`.trim(), 300));
   };
 }

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { Plain } from "../../base/msgpack.ts";
 import { isMap } from "../../base/plain-map.ts";
-import { pieceBefore, pieceBehind, piecesAtCuts } from "./cut.ts";
+import { pieceBeforePadding, pieceBehind, piecesAtCuts } from "./cut.ts";
 import { encodingsOf } from "./encodings.ts";
 import { createSearch, type Span } from "./search.ts";
 import { acrossLines, contextLength } from "./wrapped.ts";
@@ -77,7 +77,7 @@ export function createMask({ strong, weak }: Masked): Mask {
       withPieces(text, [
         ...piecesAtCuts(text, search),
         ...(before ? pieceBehind(text, 0, search) : []),
-        ...(behind ? pieceBefore(text, text.length, search) : []),
+        ...(behind ? pieceBeforePadding(text, search) : []),
       ]);
     const text = (one: string): string => {
       const whole = weakTexts.size === 0 ? "" : one.trim();

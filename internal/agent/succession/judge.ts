@@ -1,3 +1,4 @@
+import { beginningOf } from "../../base/cut.ts";
 import { SvcError } from "../../base/errors.ts";
 import { busUrlProblem } from "../../base/names/bus-url.ts";
 import { isSigned, parseSuccession, type SignedSuccession } from "../../identity/succession/mod.ts";
@@ -21,7 +22,7 @@ export function judgeSuccession(value: unknown, { recoveryKeys, serial }: Judgin
   if (!recoveryKeys.includes(statement.key)) {
     throw new SvcError(
       "forbidden",
-      `its key ${statement.key.slice(0, 56)} is not a recovery key of this peel`,
+      `its key ${beginningOf(statement.key, 56)} is not a recovery key of this peel`,
     );
   }
   if (!isSigned(statement)) throw new SvcError("forbidden", "its signature is not valid");

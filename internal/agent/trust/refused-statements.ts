@@ -1,4 +1,5 @@
 import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { beginningOf } from "../../base/cut.ts";
 
 /** Signed statements of masters that a peel judges. */
 export type StatementKind = "rotation" | "succession";
@@ -37,7 +38,7 @@ export function createRefusedStatements({ clock }: { clock: Pick<Clock, "now"> }
   return {
     current: () => [...refused.values()],
     note(kind, text) {
-      const reason = text.slice(0, maxCharacters);
+      const reason = beginningOf(text, maxCharacters);
       if (refused.get(kind)?.reason === reason) return;
       refused.set(kind, { kind, reason, at: rfc3339(clock.now()) });
       announce();

@@ -1,5 +1,6 @@
 import { connect } from "node:net";
 import type { Clock } from "../../base/clock.ts";
+import { beginningOf } from "../../base/cut.ts";
 
 const maxAnswerBytes = 64 * 1024;
 
@@ -81,7 +82,7 @@ export function unreadiness(answer: Answer | undefined): string | undefined {
   if (answer === undefined) return "it does not respond";
   if (answer.status === 200) return undefined;
   const down = downChecks(answer.body);
-  return down.length === 0 ? `it responds with status ${answer.status}` : down.join(", ").slice(0, 300);
+  return down.length === 0 ? `it responds with status ${answer.status}` : beginningOf(down.join(", "), 300);
 }
 
 function downChecks(body: string): string[] {

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { quote } from "../cut.ts";
 import { formatDuration, parseDuration } from "../duration.ts";
 import { SvcError } from "../errors.ts";
 import type { Plain } from "../msgpack.ts";
@@ -35,8 +36,7 @@ export function fields<const Entries extends v.ObjectEntries>(
 
 /** The problem of a key that is not known. */
 export function unknownKey(known: readonly string[], noun = "key"): (key: string) => string {
-  return (key) =>
-    `unknown ${noun} ${JSON.stringify(key.slice(0, 60))}${suggestion(key, known)}; known are ${known.join(", ")}`;
+  return (key) => `unknown ${noun} ${quote(key, 60)}${suggestion(key, known)}; known are ${known.join(", ")}`;
 }
 
 /** A map with any keys, in their order. */
@@ -136,7 +136,7 @@ export function absolutePath() {
 export function oneOf<const Word extends string>(
   words: readonly Word[],
   unknown = (text: string) =>
-    `expected one of ${words.join(", ")}, not ${JSON.stringify(text.slice(0, 40))}${suggestion(text, words)}`,
+    `expected one of ${words.join(", ")}, not ${quote(text, 40)}${suggestion(text, words)}`,
 ): Schema<Word> {
   return v.picklist(words, ({ input }) =>
     typeof input === "string" ? unknown(input) : `expected a string, found ${kindOf(input)}`,

@@ -1,3 +1,4 @@
+import { quote } from "../cut.ts";
 import { SvcError } from "../errors.ts";
 
 const encodedForm = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,253}[a-zA-Z0-9]$/;
@@ -33,7 +34,7 @@ export function peelIdFromConfig(text: string): string {
   if (!dottedForm.test(text)) {
     throw new SvcError(
       "bad_request",
-      `id ${JSON.stringify(text.slice(0, 80))} is not a peel id: expected 2 to 255 letters, digits, dots and hyphens, with a letter or digit first and last`,
+      `id ${quote(text)} is not a peel id: expected 2 to 255 letters, digits, dots and hyphens, with a letter or digit first and last`,
     );
   }
   return encodePeelId(text);

@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { quote } from "../cut.ts";
 import { SvcError } from "../errors.ts";
 
 /** One subject alternative name of a certificate. */
@@ -21,7 +22,7 @@ export function parseDnsName(text: string): SubjectName {
   const last = labels.at(-1) ?? "";
   // A last label of digits is a mistyped address, not a name (RFC 3696 section 2).
   if (value.length > 253 || !rest.every((part) => label.test(part)) || /^\d+$/.test(last)) {
-    throw new SvcError("bad_request", `${shown(text)} is not a DNS name, such as bus.example.com`);
+    throw new SvcError("bad_request", `${quote(text)} is not a DNS name, such as bus.example.com`);
   }
   return { type: "dns", value };
 }
@@ -34,7 +35,7 @@ export function parseDnsName(text: string): SubjectName {
 export function parseIpAddress(text: string): SubjectName {
   // A zone is local to an interface of one host; a certificate cannot contain it.
   if (isIP(text) === 0 || text.includes("%")) {
-    throw new SvcError("bad_request", `${shown(text)} is not an IP address, such as 10.0.0.5 or 2001:db8::5`);
+    throw new SvcError("bad_request", `${quote(text)} is not an IP address, such as 10.0.0.5 or 2001:db8::5`);
   }
   return { type: "ip", value: text.toLowerCase() };
 }
@@ -43,8 +44,4 @@ export function parseIpAddress(text: string): SubjectName {
 export function parseNames(texts: readonly string[]): SubjectName[] {
   const names = texts.map((text) => (isIP(text) === 0 ? parseDnsName(text) : parseIpAddress(text)));
   return [...new Map(names.map((name) => [`${name.type} ${name.value}`, name])).values()];
-}
-
-function shown(text: string): string {
-  return JSON.stringify(text.slice(0, 80));
 }

@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import type { Clock } from "../clock.ts";
+import { quote } from "../cut.ts";
 import { defined } from "../defined.ts";
 import { SvcError } from "../errors.ts";
 import { readTextIfPresent } from "../files/file.ts";
@@ -25,7 +26,7 @@ export interface LookupDeps {
  */
 export async function findAccount(key: string, deps: LookupDeps): Promise<Account> {
   const account = await findAccountIfPresent(key, deps);
-  if (account === undefined) throw new SvcError("not_found", `this host has no user ${shown(key)}`);
+  if (account === undefined) throw new SvcError("not_found", `this host has no user ${quote(key)}`);
   return account;
 }
 
@@ -40,7 +41,7 @@ export async function findAccountIfPresent(key: string, deps: LookupDeps): Promi
 /** Finds the group with this name or number. @throws SvcError `not_found` */
 export async function findGroup(key: string, deps: LookupDeps): Promise<{ name: string; gid: number }> {
   const group = await findGroupIfPresent(key, deps);
-  if (group === undefined) throw new SvcError("not_found", `this host has no group ${shown(key)}`);
+  if (group === undefined) throw new SvcError("not_found", `this host has no group ${quote(key)}`);
   return group;
 }
 
@@ -105,8 +106,4 @@ function entriesOf(text: string): Entries {
     .reverse();
   const byNumber = entries.map((entry) => [entry[2] ?? "", entry] as const);
   return new Map([...byNumber, ...entries.map((entry) => [entry[0] ?? "", entry] as const)]);
-}
-
-function shown(key: string): string {
-  return JSON.stringify(key.slice(0, 80));
 }

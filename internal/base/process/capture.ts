@@ -1,3 +1,5 @@
+import { bytesLeftOut } from "../cut.ts";
+
 /** The output of a stream, as text. */
 export interface CapturedText {
   /** UTF-8 with replacement characters. A line states how many bytes were omitted, and where. */
@@ -48,7 +50,7 @@ export function captureEnds(limit: number): Capture {
       const before = start.subarray(0, wholeCharacters(start));
       const after = end.subarray(brokenCharacter(end));
       const omitted = total - before.length - after.length;
-      return { text: `${decode(before)}\n[${omitted} bytes left out]\n${decode(after)}`, omitted };
+      return { text: `${decode(before)}${bytesLeftOut(omitted)}${decode(after)}`, omitted };
     },
   };
 }

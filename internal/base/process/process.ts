@@ -2,6 +2,7 @@ import { realpathSync, statSync } from "node:fs";
 import { constants } from "node:os";
 import { basename } from "node:path";
 import type { Clock } from "../clock.ts";
+import { quote } from "../cut.ts";
 import { defined } from "../defined.ts";
 import { SvcError } from "../errors.ts";
 import { reasonOf } from "../files/file.ts";
@@ -197,5 +198,5 @@ function startReason(cause: unknown): string {
 }
 
 function shown(name: string): string {
-  return JSON.stringify(name.slice(0, 200));
+  return quote(name, 200);
 }

@@ -20,6 +20,8 @@ const priorities: Record<LogLevel, number> = { error: 3, warn: 4, info: 6, debug
 const maxValue = 32 * 1024;
 const maxEntry = 128 * 1024;
 const maxName = 64;
+/** Fields without a place that an entry names. */
+const maxListed = 64;
 /** Names that mean something to the journal (systemd.journal-fields(7)). */
 const reserved =
   /^(?:MESSAGE|MESSAGE_ID|PRIORITY|ERRNO|TID|UNIT|USER_UNIT|DOCUMENTATION|INVOCATION_ID|CODE_|SYSLOG_|OBJECT_|COREDUMP_|SVC_)/;
@@ -84,7 +86,7 @@ export function journalEntry(record: LogRecord, program: string): Buffer {
     if (left <= maxName) cut.push(nameOf(key));
     else rest.push(line(nameOf(key), typeof value === "string" ? value : (JSON.stringify(value) ?? "")));
   }
-  const truncated = cut.length === 0 ? [] : [`SVC_TRUNCATED=${cut.slice(0, 64).join(" ")}\n`];
+  const truncated = cut.length === 0 ? [] : [`SVC_TRUNCATED=${cut.slice(0, maxListed).join(" ")}\n`];
   return Buffer.from([...head, ...rest, ...truncated].join(""));
 }
 

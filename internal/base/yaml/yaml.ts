@@ -7,6 +7,7 @@ import {
   SCALAR_STYLE,
   YAMLException,
 } from "js-yaml";
+import { quote } from "../cut.ts";
 import { SvcError } from "../errors.ts";
 import { fileError, type TextPosition } from "../place.ts";
 import { parseProblem } from "./yaml-problem.ts";
@@ -337,5 +338,5 @@ function endOfLine(text: string, from: number): number {
 
 /** A key as quoted in a message: one line, truncated. */
 function shown(key: string): string {
-  return JSON.stringify(key.slice(0, 60));
+  return quote(key, 60);
 }

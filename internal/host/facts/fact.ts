@@ -1,3 +1,4 @@
+import { quote } from "../../base/cut.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import type { Host } from "./host.ts";
@@ -37,7 +38,7 @@ const maxValues = 20_000;
  * @throws SvcError `bad_request` that names the fact
  */
 export function checkFact(name: string, value: unknown): Plain {
-  const shown = JSON.stringify(name.slice(0, 80));
+  const shown = quote(name);
   if (!nameForm.test(name) || name === "__proto__") {
     throw new SvcError(
       "bad_request",

@@ -1,4 +1,5 @@
 import { posix } from "node:path";
+import { quote } from "../../base/cut.ts";
 import { parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
@@ -205,8 +206,4 @@ function readYaml(called: Called, name: string, text: string): unknown {
 
 function refusal(called: Called, problem: string): SvcError {
   return new SvcError("bad_request", `${called.name}: ${problem}`);
-}
-
-function quote(text: string): string {
-  return JSON.stringify(text.slice(0, 80));
 }

@@ -1,3 +1,4 @@
+import { beginningOf, quote } from "../../base/cut.ts";
 import { defined } from "../../base/defined.ts";
 import { parseDuration } from "../../base/duration.ts";
 import type { Plain } from "../../base/msgpack.ts";
@@ -70,10 +71,9 @@ function refuse({ command, argv, env = {} }: CommandArgs): string | undefined {
   if (command === "") return "command: expected a command line, not an empty string";
   if (argv !== undefined && !argv[0]) return "argv: expected a program as its first item";
   for (const [name, value] of Object.entries(env)) {
-    if (!/^[^=\0]+$/.test(name))
-      return `env: ${JSON.stringify(name.slice(0, 80))} is not a valid variable name`;
+    if (!/^[^=\0]+$/.test(name)) return `env: ${quote(name)} is not a valid variable name`;
     if (value !== null && typeof value === "object") {
-      return `env: ${name.slice(0, 80)}: expected a string, a number, true or false, or null to remove it`;
+      return `env: ${beginningOf(name, 80)}: expected a string, a number, true or false, or null to remove it`;
     }
   }
   return undefined;

@@ -1,3 +1,4 @@
+import { quote } from "../../base/cut.ts";
 import { SvcError } from "../../base/errors.ts";
 import { encode } from "../../base/msgpack.ts";
 import { arg, define } from "./define.ts";
@@ -36,7 +37,7 @@ export const eventFunctions: readonly ModuleFunction[] = [
 export function tagProblem(tag: string): string | undefined {
   if (tag.length > maxTag) return `tag: must have at most ${maxTag} characters`;
   if (!tagForm.test(tag)) {
-    return `tag: ${JSON.stringify(tag.slice(0, 80))} is not valid: expected segments of letters, digits, _ and -, separated by /`;
+    return `tag: ${quote(tag)} is not valid: expected segments of letters, digits, _ and -, separated by /`;
   }
   if (tag === "svc" || tag.startsWith("svc/")) return "tag: the prefix svc/ is reserved for masters";
   return undefined;

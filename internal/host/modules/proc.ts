@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { beginningOf } from "../../base/cut.ts";
 import { attempt } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 
@@ -70,8 +71,7 @@ export function listProcesses(): Process[] {
 export function commandOf({ pid, name }: Process): string {
   const words = readIfPresent(`/proc/${pid}/cmdline`)?.split("\0") ?? [];
   const line = words.join(" ").trim();
-  if (line === "") return `[${name}]`;
-  return line.length <= maxCommandLength ? line : `${line.slice(0, maxCommandLength)}…`;
+  return line === "" ? `[${name}]` : beginningOf(line, maxCommandLength);
 }
 
 /** The process may have ended, or may be hidden from this user. */

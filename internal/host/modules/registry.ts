@@ -1,3 +1,4 @@
+import { quote } from "../../base/cut.ts";
 import { SvcError } from "../../base/errors.ts";
 import { suggestion } from "../../base/nearest.ts";
 import { checkArguments, checkGiven } from "./arguments.ts";
@@ -86,8 +87,4 @@ export function filesOfCall(name: string, args: Readonly<Record<string, unknown>
   const problem = filesProblem(given);
   if (problem !== undefined) throw new SvcError("bad_request", `${found.name}: ${problem}`);
   return found.files(given);
-}
-
-function quote(text: string): string {
-  return JSON.stringify(text.slice(0, 80));
 }

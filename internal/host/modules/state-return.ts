@@ -1,3 +1,4 @@
+import { cutCounted } from "../../base/cut.ts";
 import { defined } from "../../base/defined.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
 import type { StateResult, StatesRun } from "./states-service.ts";
@@ -125,11 +126,7 @@ function cutTexts(value: Plain): Plain {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, cutTexts(item)]));
 }
 
-function cut(text: string): string {
-  return text.length <= keptText
-    ? text
-    : `${text.slice(0, keptText)}\n[cut: ${keptText} of ${text.length} characters]`;
-}
+const cut = (text: string) => cutCounted(text, keptText);
 
 /**
  * Whether the states might exceed the limit. Estimates the size, because encoding would be most of the work

@@ -1,3 +1,4 @@
+import { quote } from "../../base/cut.ts";
 import { SvcError } from "../../base/errors.ts";
 import { parseCrontab, readCrontab } from "../system/crontab.ts";
 import { hostsPath, parseHosts } from "../system/hosts-file.ts";
@@ -38,7 +39,7 @@ export const systemFunctions: readonly ModuleFunction[] = [
     run({ name }, context) {
       const value = runningValue(systemOf(context), name);
       if (value !== undefined) return value;
-      throw new SvcError("not_found", `the kernel has no parameter ${JSON.stringify(name.slice(0, 80))}`);
+      throw new SvcError("not_found", `the kernel has no parameter ${quote(name)}`);
     },
   }),
   define({

@@ -1,3 +1,4 @@
+import { quote } from "../../base/cut.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { type Group, groupsOfUser, localGroups, localUsers, type User } from "../system/accounts/mod.ts";
@@ -49,5 +50,5 @@ function describeUser(system: System, user: User): Plain {
 
 function known<Value>(found: Value | undefined, kind: string, name: string): Value {
   if (found !== undefined) return found;
-  throw new SvcError("not_found", `${kind} ${JSON.stringify(name.slice(0, 80))} does not exist on this host`);
+  throw new SvcError("not_found", `${kind} ${quote(name)} does not exist on this host`);
 }

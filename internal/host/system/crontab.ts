@@ -1,3 +1,4 @@
+import { endOf } from "../../base/cut.ts";
 import { defined } from "../../base/defined.ts";
 import { attempt, SvcError } from "../../base/errors.ts";
 import { type System, succeed } from "./system.ts";
@@ -147,7 +148,7 @@ export function readCrontab(system: System, user: string): Promise<string> {
     const { code, stdout, stderr } = await system.run(["crontab", "-u", user, "-l"]);
     if (code === 0) return stdout;
     if (/no crontab for|can't open/i.test(stderr)) return "";
-    throw new SvcError("bad_request", `cannot read the crontab of ${user}: ${stderr.trim().slice(-400)}`);
+    throw new SvcError("bad_request", `cannot read the crontab of ${user}: ${endOf(stderr.trim(), 400)}`);
   });
 }
 

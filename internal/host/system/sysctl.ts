@@ -1,3 +1,4 @@
+import { quote } from "../../base/cut.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { System } from "./system.ts";
 
@@ -61,8 +62,5 @@ function canonical(name: string): string {
   const words = name.split(separator).map((word) => word.replaceAll("/", "."));
   if (words.every((word) => /^[\w:.,@-]+$/.test(word) && word !== ".." && word !== "."))
     return words.join("/");
-  throw new SvcError(
-    "bad_request",
-    `${JSON.stringify(name.slice(0, 80))} is not a valid kernel parameter name`,
-  );
+  throw new SvcError("bad_request", `${quote(name)} is not a valid kernel parameter name`);
 }

@@ -1,6 +1,7 @@
 import { closeSync, constants, existsSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import type { Clock } from "../../base/clock.ts";
+import { endOf } from "../../base/cut.ts";
 import { defined } from "../../base/defined.ts";
 import { attempt, SvcError } from "../../base/errors.ts";
 import { isErrno, publicMode, readTextIfPresent, reasonOf, temporaryName } from "../../base/files/file.ts";
@@ -206,9 +207,7 @@ const shownCharacters = 600;
 
 function lastLines(text: string): string {
   const lines = text.split("\n").flatMap((line) => line.trim() || []);
-  const shown = lines.slice(-shownLines).join("; ");
-  // The mark shows the masking of secrets that half of one may stand here.
-  return shown.length <= shownCharacters ? shown : `…${shown.slice(-shownCharacters)}`;
+  return endOf(lines.slice(-shownLines).join("; "), shownCharacters);
 }
 
 function linkTarget(path: string): string | undefined {

@@ -1,3 +1,4 @@
+import { quote } from "../../base/cut.ts";
 import type { System } from "./system.ts";
 
 const zones = "/usr/share/zoneinfo";
@@ -18,7 +19,7 @@ export function zoneProblem(system: System, name: string): string | undefined {
   if (isName && system.exists(`${zones}/${name}`) && !system.isDirectory(`${zones}/${name}`))
     return undefined;
   const reason = system.exists(zones) ? "unknown time zone on this host" : "install tzdata";
-  return `${JSON.stringify(name.slice(0, 80))}: ${reason}`;
+  return `${quote(name)}: ${reason}`;
 }
 
 /** @throws SvcError `storage` */

@@ -1,5 +1,6 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import type { ArgDef, ArgsDef, CommandDef } from "citty";
+import { quote } from "../../base/cut.ts";
 import { SvcError } from "../../base/errors.ts";
 import { suggestion } from "../../base/nearest.ts";
 import { childrenOf, isRepeated, isRest, nameOf, type RestWords } from "./command.ts";
@@ -225,5 +226,5 @@ function usage(path: readonly string[], message: string): SvcError {
 }
 
 function shown(word: string): string {
-  return JSON.stringify(word.slice(0, 60));
+  return quote(word, 60);
 }

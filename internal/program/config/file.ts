@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { quote } from "../../base/cut.ts";
 import { keysOf, type NameOf, readDocument } from "../../base/document/read.ts";
 import { fields, type Schema } from "../../base/document/schemas.ts";
 import { suggestion } from "../../base/nearest.ts";
@@ -71,7 +72,7 @@ function unknownKey(keys: readonly string[]): (path: string) => string {
     const hint = keys.includes(path)
       ? `: write it nested, as ${section}: {${rest.join(".")}: ...}`
       : suggestion(path, [...keys, ...new Set(sections)]);
-    return `unknown key ${JSON.stringify(path.slice(0, 80))}${hint}`;
+    return `unknown key ${quote(path)}${hint}`;
   };
 }
 

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { quote } from "../../base/cut.ts";
 import { readValue } from "../../base/document/read.ts";
 import { SvcError } from "../../base/errors.ts";
 import { suggestion } from "../../base/nearest.ts";
@@ -144,5 +145,5 @@ function readToken(token: FlagToken, forms: ReadonlyMap<string, Form>): [flag: s
 }
 
 function shown(text: string): string {
-  return /^[\w-]{1,60}$/.test(text) ? text : JSON.stringify(text.slice(0, 60));
+  return /^[\w-]{1,60}$/.test(text) ? text : quote(text, 60);
 }

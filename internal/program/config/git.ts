@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { quote } from "../../base/cut.ts";
 import { fields, formOf, refuse } from "../../base/document/schemas.ts";
 import { kindOf, type Written } from "../../base/document/written.ts";
 import { listOf } from "./list.ts";
@@ -34,16 +35,14 @@ const branchProblem: ProblemOf = (name) => {
   if (name.startsWith("refs/")) return "expected the name of a branch, without refs/heads/";
   return branchForm.test(name) && !/\.\.|\/\/|\/$|\.lock$/.test(name)
     ? undefined
-    : `${JSON.stringify(name.slice(0, 60))} is not the name of a branch: letters, digits, dots, hyphens, slashes, plus signs and underscores`;
+    : `${quote(name, 60)} is not the name of a branch: letters, digits, dots, hyphens, slashes, plus signs and underscores`;
 };
 
 /** A set without its end would match only itself, which nobody means. */
 const globProblem: ProblemOf = (glob) => {
   if (glob.startsWith("refs/"))
     return "expected the name of a branch or tag, without refs/heads/ or refs/tags/";
-  return /\[[^\]]*$/.test(glob)
-    ? `${JSON.stringify(glob.slice(0, 60))} has a [ that nothing closes`
-    : undefined;
+  return /\[[^\]]*$/.test(glob) ? `${quote(glob, 60)} has a [ that nothing closes` : undefined;
 };
 
 /** The name of a branch. */

@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { mebibyte } from "../../base/byte-size.ts";
+import { quote } from "../../base/cut.ts";
 import { parseIpNetwork } from "../../base/names/ip-network.ts";
 import { gitBranch, gitGlobs, gitRemotes } from "./git.ts";
 import { listOf } from "./list.ts";
@@ -34,7 +35,7 @@ const sans = listOf({
   item: (name) =>
     isIP(name) !== 0 || (dnsName.test(name) && name.length <= 253)
       ? undefined
-      : `${JSON.stringify(name.slice(0, 60))} is neither a DNS name nor an IP address`,
+      : `${quote(name, 60)} is neither a DNS name nor an IP address`,
 });
 
 const webhookHosts = listOf({
@@ -45,7 +46,7 @@ const webhookHosts = listOf({
     // An address with a digit too many must not count as a name.
     return parseIpNetwork(entry) !== undefined || (isHost && /[A-Za-z]/.test(entry))
       ? undefined
-      : `${JSON.stringify(entry.slice(0, 60))} is neither a host name nor an IP address nor a CIDR range: expected hooks.example.com, 127.0.0.1 or 169.254.0.0/16, where bits beyond the length are zero`;
+      : `${quote(entry, 60)} is neither a host name nor an IP address nor a CIDR range: expected hooks.example.com, 127.0.0.1 or 169.254.0.0/16, where bits beyond the length are zero`;
   },
 });
 

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { quote } from "../../base/cut.ts";
 import { keysOf } from "../../base/document/read.ts";
 import {
   duration,
@@ -57,7 +58,7 @@ export const namedNetworks: OptionType<readonly NamedNetwork[]> = {
         v.regex(
           nameForm,
           ({ input }) =>
-            `${JSON.stringify(input.slice(0, 60))}: expected a name of at most 63 letters, digits, dots, hyphens and underscores`,
+            `${quote(input, 60)}: expected a name of at most 63 letters, digits, dots, hyphens and underscores`,
         ),
       ),
       (found) => `expected a map of networks, found ${found}`,
@@ -65,8 +66,7 @@ export const namedNetworks: OptionType<readonly NamedNetwork[]> = {
     refuse((networks) => twiceIn(networks)),
     v.transform((map) => Array.from(map, ([name, given]) => ({ name, ...given }))),
   ),
-  nameOf: ([name, ...rest]) =>
-    name === undefined ? [] : [JSON.stringify(String(name).slice(0, 60)), ...keysOf(rest)],
+  nameOf: ([name, ...rest]) => (name === undefined ? [] : [quote(String(name), 60), ...keysOf(rest)]),
   format: (networks) =>
     JSON.stringify(
       Object.fromEntries(
@@ -98,6 +98,6 @@ function readNetwork(written: string): IpNetwork {
   if (network !== undefined) return network;
   throw new SvcError(
     "bad_request",
-    `${JSON.stringify(written.slice(0, 60))} is not a network such as 192.0.2.0/24 or 2001:db8::/48: bits beyond the length must be zero`,
+    `${quote(written, 60)} is not a network such as 192.0.2.0/24 or 2001:db8::/48: bits beyond the length must be zero`,
   );
 }

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { formatByteSize, parseByteSize } from "../../base/byte-size.ts";
+import { quote } from "../../base/cut.ts";
 import * as document from "../../base/document/schemas.ts";
 import { kindOf } from "../../base/document/written.ts";
 import { formatDuration } from "../../base/duration.ts";
@@ -64,13 +65,12 @@ export function oneOf<const Word extends string>(words: readonly Word[]): Option
     placeholder: `<${words.filter((word) => word !== "").join("|")}>`,
     schema: document.oneOf(
       words,
-      (word) =>
-        `expected one of ${shown.join(", ")}, not ${JSON.stringify(word.slice(0, 40))}${suggestion(word, words)}`,
+      (word) => `expected one of ${shown.join(", ")}, not ${quote(word, 40)}${suggestion(word, words)}`,
     ),
   });
 }
 
-const shownFlag = (texts: readonly string[]) => JSON.stringify((texts.at(-1) ?? "").slice(0, 40));
+const shownFlag = (texts: readonly string[]) => quote(texts.at(-1) ?? "", 40);
 
 /** An integer within inclusive bounds. */
 export function integer(min: number, max: number): OptionType<number> {

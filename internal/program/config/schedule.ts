@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { parseCron } from "../../base/cron.ts";
+import { quote } from "../../base/cut.ts";
 import { keysOf } from "../../base/document/read.ts";
 import { duration, fields, integer, mapOf, plainMap, readBy } from "../../base/document/schemas.ts";
 import { writtenOf } from "../../base/document/written.ts";
@@ -86,7 +87,7 @@ export const schedule: OptionType<readonly ScheduleEntry[]> = {
     return written.trim() === "" ? new Map() : writtenOf(parseYaml(written, "value"));
   },
   nameOf: ([name, ...rest]) =>
-    name === undefined ? [] : [`entry ${JSON.stringify(String(name).slice(0, 60))}`, ...keysOf(rest)],
+    name === undefined ? [] : [`entry ${quote(String(name), 60)}`, ...keysOf(rest)],
   format: (entries) =>
     JSON.stringify(
       Object.fromEntries(

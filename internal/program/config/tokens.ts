@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
+import { quote } from "../../base/cut.ts";
 import { fields, readBy } from "../../base/document/schemas.ts";
 import { SvcError } from "../../base/errors.ts";
 import { roleNameForm } from "../../base/names/names.ts";
@@ -22,7 +23,7 @@ export interface ApiToken {
 export const roleNameProblem: ProblemOf = (name) =>
   roleNameForm.test(name)
     ? undefined
-    : `${JSON.stringify(name.slice(0, 60))} is not the name of a role: at most 63 small letters, digits, hyphens and underscores`;
+    : `${quote(name, 60)} is not the name of a role: at most 63 small letters, digits, hyphens and underscores`;
 
 const instantForm = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
 

@@ -1,3 +1,4 @@
+import { beginningOf } from "../../base/cut.ts";
 import { atColumn } from "../../base/place.ts";
 import { withoutWords } from "./worlds.ts";
 
@@ -55,5 +56,5 @@ const compare = (a: string, b: string) => (a < b ? -1 : Number(a > b));
 
 function short(reason: string): string {
   const [line = ""] = withoutWords(reason).split("\n");
-  return line.length <= maxReason ? line : `${line.slice(0, maxReason)}…`;
+  return beginningOf(line, maxReason);
 }

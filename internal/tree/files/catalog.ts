@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { quote } from "../../base/cut.ts";
 import { SvcError } from "../../base/errors.ts";
 import { record } from "../../base/record.ts";
 import { optional } from "../../base/record-kinds.ts";
@@ -165,7 +166,7 @@ export function findSnapshot(
       ? list[0]
       : known.find(({ origin }) => origin.commits.some(({ commit: id }) => id.startsWith(start)));
   if (found !== undefined) return found;
-  const shown = JSON.stringify(environment.slice(0, 100));
+  const shown = quote(environment, 100);
   if (known.length === 0)
     throw new SvcError(
       "not_found",

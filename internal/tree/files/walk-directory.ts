@@ -1,5 +1,6 @@
 import { lstatSync, readdirSync, realpathSync } from "node:fs";
 import { join, sep } from "node:path";
+import { quote } from "../../base/cut.ts";
 import { SvcError } from "../../base/errors.ts";
 import { isErrno, reasonOf } from "../../base/files/file.ts";
 import { pathProblem, skippedNames } from "./manifest.ts";
@@ -35,7 +36,7 @@ export function* walkDirectory(
       if (skippedNames.has(entry.name)) continue;
       const problem = pathProblem(path);
       if (problem !== undefined) {
-        warnings.push(`${JSON.stringify(path.slice(0, 200))}: ${problem}; not published`);
+        warnings.push(`${quote(path, 200)}: ${problem}; not published`);
         continue;
       }
       if (entry.isSymbolicLink()) {

@@ -1,3 +1,4 @@
+import { linesLeftOut } from "../../base/cut.ts";
 import { attempt } from "../../base/errors.ts";
 
 /** Maximum size of content that is compared line by line, in bytes. */
@@ -52,7 +53,7 @@ function bounded(diff: string): string {
   if (diff.length <= maxDiffCharacters) return diff;
   const end = diff.lastIndexOf("\n", maxDiffCharacters) + 1;
   const left = diff.slice(end).split("\n").length - 1;
-  return `${diff.slice(0, end === 0 ? maxDiffCharacters : end)}[${left} more lines]\n`;
+  return diff.slice(0, end === 0 ? maxDiffCharacters : end) + linesLeftOut(left);
 }
 
 /** The text of bytes that can be shown line by line. */

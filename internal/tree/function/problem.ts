@@ -1,3 +1,4 @@
+import { beginningOf } from "../../base/cut.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { atLine } from "../../base/place.ts";
@@ -156,7 +157,7 @@ function excerptOf(
     .map((content, index) => {
       const number = from + index;
       const mark = number === line ? ">" : " ";
-      return `${mark} ${String(number).padStart(5)} | ${content.slice(0, maxLineLength)}`.trimEnd();
+      return `${mark} ${String(number).padStart(5)} | ${beginningOf(content, maxLineLength)}`.trimEnd();
     })
     .join("\n");
 }

@@ -1,3 +1,4 @@
+import { quote } from "../../base/cut.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { StateFailure } from "../function/mod.ts";
 
@@ -15,7 +16,5 @@ export function parseSize(name: string, written: Plain, unit: Unit): number {
   const [, amount, given = unit] = /^(\d+(?:\.\d+)?)\s*([bkmgtp])?(?:i?b)?$/i.exec(String(written)) ?? [];
   const bytes = Math.round(Number(amount) * units[given.toLowerCase() as Unit]);
   if (Number.isSafeInteger(bytes) && bytes > 0) return bytes;
-  throw new StateFailure(
-    `${name}: ${JSON.stringify(String(written).slice(0, 40))} is not a size, such as 512m`,
-  );
+  throw new StateFailure(`${name}: ${quote(String(written), 40)} is not a size, such as 512m`);
 }

@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import { beginningOf } from "../../base/cut.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { cleanEnvironment, programPath } from "../../base/process/environment.ts";
@@ -144,7 +145,7 @@ function limited(
 
 /** Returns a URL without its user name and password, which may be secret. */
 export function shownUrl(url: string): string {
-  return url.replace(/:\/\/[^/@\s]*@/, "://").slice(0, 300);
+  return beginningOf(url.replace(/:\/\/[^/@\s]*@/, "://"), 300);
 }
 
 function sshCommand(key: string, knownHosts: string): string {

@@ -1,5 +1,6 @@
 import { formatByteSize } from "../../base/byte-size.ts";
 import type { Clock } from "../../base/clock.ts";
+import { quote } from "../../base/cut.ts";
 import { SvcError } from "../../base/errors.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
 import {
@@ -45,7 +46,7 @@ export async function readTree(reader: TreeReader, commit: string): Promise<Tree
   const entries = listed.filter((entry) => {
     const problem = leftOut(entry);
     if (problem !== undefined) {
-      warnings.push(`${JSON.stringify(entry.path.slice(0, 200))}: ${problem}; not published`);
+      warnings.push(`${quote(entry.path, 200)}: ${problem}; not published`);
     }
     return problem === undefined;
   });

@@ -1,3 +1,4 @@
+import { beginningOf } from "../../base/cut.ts";
 import { isEnvironmentName } from "../../base/names/names.ts";
 import { matchGlob } from "../targets/mod.ts";
 
@@ -77,7 +78,7 @@ export function isTag(ref: string): boolean {
 /** The branches of a repository in one line. */
 export function branchesIn(refs: readonly Ref[]): string {
   const names = refs.flatMap(({ name }) => (name.startsWith(heads) ? [nameOf(name)] : []));
-  const shown = names.slice(0, 5).map((name) => name.slice(0, 60));
+  const shown = names.slice(0, 5).map((name) => beginningOf(name, 60));
   const more = names.length - shown.length;
   if (shown.length === 0) return "it has no branches";
   return `its branches are ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;

@@ -1,3 +1,4 @@
+import { beginningOf } from "../../base/cut.ts";
 import { asText, take } from "./arguments.ts";
 import { type Tools, textMethods } from "./text-methods.ts";
 import { type Args, Fault, Tuple, typeName, type Value } from "./values/mod.ts";
@@ -13,7 +14,7 @@ const charsets: Readonly<Record<string, Charset>> = {
 function charsetOf(name: string): Charset {
   const found = charsets[name.toLowerCase().replace(/[-_ ]/g, "")];
   if (found !== undefined) return found;
-  throw new Fault(`unknown encoding: ${name.slice(0, 40)}: use utf-8, ascii or latin-1`);
+  throw new Fault(`unknown encoding: ${beginningOf(name, 40)}: use utf-8, ascii or latin-1`);
 }
 
 /** Python's `text.encode()`. @throws Fault for a character that the encoding does not have */

@@ -1,3 +1,4 @@
+import { beginningOf } from "../../base/cut.ts";
 import { type Evaluate, type Frame, named, type Used } from "./frame.ts";
 import { guardExpression } from "./guard.ts";
 import { attributeOf } from "./methods.ts";
@@ -432,5 +433,5 @@ function sourceOf(expression: Expression): string {
         return "(…)";
     }
   };
-  return write(expression).slice(0, maxSource);
+  return beginningOf(write(expression), maxSource);
 }

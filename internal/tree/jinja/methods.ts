@@ -1,3 +1,4 @@
+import { beginningOf } from "../../base/cut.ts";
 import { asInteger, take } from "./arguments.ts";
 import type { Budget } from "./budget.ts";
 import { byteMethods, encodeText } from "./bytes.ts";
@@ -203,7 +204,7 @@ function indexOf(items: readonly Value[], args: Args, budget: Budget): number {
   const [item] = take("index", args, ["value"]);
   weighItems(items, item as Value, budget);
   const at = items.findIndex((each) => equals(each, item as Value));
-  if (at < 0) throw new Fault(`${repr(item as Value).slice(0, 60)} is not in list`);
+  if (at < 0) throw new Fault(`${beginningOf(repr(item as Value), 60)} is not in list`);
   return at;
 }
 

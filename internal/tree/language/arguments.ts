@@ -1,3 +1,4 @@
+import { quote } from "../../base/cut.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { suggestion } from "../../base/nearest.ts";
 import { isNothing, plainValue, type YamlNode } from "../../base/yaml/yaml.ts";
@@ -95,7 +96,7 @@ function readOwn(
   const spec = Object.hasOwn(called.args, arg.name) ? called.args[arg.name] : open;
   if (spec === undefined) {
     const names = [...Object.keys(called.args), ...commonNames];
-    const shown = JSON.stringify(arg.name.slice(0, 80));
+    const shown = quote(arg.name);
     const message = `${declared.function}: unknown argument ${shown}${suggestion(arg.name, names)}`;
     if (compat === "salt" && called.needsAll === undefined)
       problems.warn(`${message}: ignored`, placeOf(arg));

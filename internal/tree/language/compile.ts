@@ -1,3 +1,4 @@
+import { quote } from "../../base/cut.ts";
 import { defined } from "../../base/defined.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { suggestion } from "../../base/nearest.ts";
@@ -211,10 +212,7 @@ export async function findFunction(
   if (called !== undefined) found.set(name, called);
   else {
     const names = (await registry.all()).map((each) => each.name);
-    problems.add(
-      `unknown state function ${JSON.stringify(name.slice(0, 80))}${suggestion(name, names)}`,
-      place,
-    );
+    problems.add(`unknown state function ${quote(name)}${suggestion(name, names)}`, place);
   }
   return called;
 }

@@ -1,3 +1,4 @@
+import { quote } from "../../base/cut.ts";
 import { isNothing, type YamlEntry, type YamlNode } from "../../base/yaml/yaml.ts";
 import type { Place, Problems } from "../function/mod.ts";
 import type { RenderedFile } from "./render.ts";
@@ -155,10 +156,7 @@ class Reader {
   ): DeclaredFunction | undefined {
     const [module = "", name, ...more] = key.split(".");
     if (more.length > 0 || module === "") {
-      this.problems.add(
-        `${JSON.stringify(key.slice(0, 80))} is not a state function: expected module.function`,
-        place,
-      );
+      this.problems.add(`${quote(key)} is not a state function: expected module.function`, place);
       return undefined;
     }
     const { args, words } = this.arguments(body);

@@ -1,3 +1,4 @@
+import { quote } from "../../base/cut.ts";
 import { isNothing, type YamlNode } from "../../base/yaml/yaml.ts";
 import { type Place, Problems, type StateFunction, type StateProblem } from "../function/mod.ts";
 import { type StateRegistry, stateRegistry } from "../functions/mod.ts";
@@ -137,6 +138,6 @@ function examineNames(
     const meant = requisiteMeant(arg);
     if (meant === undefined) continue;
     const place: Place = { file: arg.file, line: arg.line };
-    faults.add(`${name}: unknown requisite ${JSON.stringify(arg.name.slice(0, 80))}${meant}`, place);
+    faults.add(`${name}: unknown requisite ${quote(arg.name)}${meant}`, place);
   }
 }

@@ -1,3 +1,4 @@
+import { quote } from "../../base/cut.ts";
 import { describeError } from "../../base/errors.ts";
 import { type Random, systemRandom } from "../../base/id.ts";
 import type { Plain } from "../../base/msgpack.ts";
@@ -285,7 +286,7 @@ function checkNames(node: YamlNode, label: string, depth: number): void {
 function refuseFacts({ targets }: Top): void {
   const found = targets.find(({ usesFacts }) => usesFacts);
   if (found === undefined) return;
-  const target = JSON.stringify(found.expression.slice(0, 60));
+  const target = quote(found.expression, 60);
   throw new SettingsFault(
     `${found.at}: ${target}: the target uses facts, which settings.strict_facts refuses`,
   );

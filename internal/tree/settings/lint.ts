@@ -1,3 +1,4 @@
+import { beginningOf } from "../../base/cut.ts";
 import { SvcError } from "../../base/errors.ts";
 import { atLine } from "../../base/place.ts";
 import { parseYaml, type YamlNode } from "../../base/yaml/yaml.ts";
@@ -71,7 +72,7 @@ function targetsByFacts(tree: SettingsTree, templates: ReadonlyMap<string, strin
   try {
     return readTop(parseYaml(text, topFile), topFile, () => groupsOf(tree))
       .targets.filter(({ usesFacts }) => usesFacts)
-      .map(({ at, expression }) => `${at}: the target uses facts: ${expression.slice(0, 80)}`);
+      .map(({ at, expression }) => `${at}: the target uses facts: ${beginningOf(expression, 80)}`);
   } catch (thrown) {
     if (thrown instanceof SettingsFault || thrown instanceof SvcError) return [thrown.message];
     throw thrown;

@@ -1,3 +1,4 @@
+import { quote } from "../../base/cut.ts";
 import { atLine } from "../../base/place.ts";
 import { isNothing, type YamlNode } from "../../base/yaml/yaml.ts";
 import { faultAt, SettingsFault } from "./fault.ts";
@@ -20,7 +21,7 @@ const nameForm = /^(\.*)([A-Za-z0-9_-]+(?:[./][A-Za-z0-9_-]+)*)$/;
  */
 export function fileOf({ name, at }: Include, from: string, reader: Pick<TreeReader, "has">): string {
   const [, dots = "", rest = ""] = nameForm.exec(name) ?? [];
-  const shown = JSON.stringify(name.slice(0, 80));
+  const shown = quote(name);
   if (rest === "" || (dots !== "" && from === "")) {
     throw new SettingsFault(`${at}: ${shown} is not a valid settings file name, such as web.nginx`);
   }

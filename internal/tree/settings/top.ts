@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { quote } from "../../base/cut.ts";
 import { checkNode } from "../../base/document/read.ts";
 import { mapOf } from "../../base/document/schemas.ts";
 import { SvcError } from "../../base/errors.ts";
@@ -112,5 +113,5 @@ function within<Value>(run: () => Value): Value {
 }
 
 function shown(text: string): string {
-  return JSON.stringify(text.slice(0, 60));
+  return quote(text, 60);
 }

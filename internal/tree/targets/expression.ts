@@ -1,3 +1,5 @@
+import { quote } from "../../base/cut.ts";
+
 /** A parsed target expression. */
 export type Expression<M extends Matcher = Matcher> =
   | M
@@ -47,7 +49,7 @@ export function* matchersOf<M extends Matcher>(expression: Expression<M>): Gener
 
 /** A matcher as it is written, on one line of limited length. */
 export function shownMatcher(matcher: Matcher): string {
-  return JSON.stringify(writtenMatcher(matcher).slice(0, 60));
+  return quote(writtenMatcher(matcher), 60);
 }
 
 function writtenMatcher(matcher: Matcher): string {

@@ -1,3 +1,4 @@
+import { quote } from "../../base/cut.ts";
 import { SvcError } from "../../base/errors.ts";
 import { encodePeelId, isPeelId } from "../../base/names/peel-id.ts";
 import type { Expression, Matcher } from "./expression.ts";
@@ -192,5 +193,5 @@ class Parser {
 
 /** Quotes user input for a message: one line of limited length. */
 function shown(text: string): string {
-  return JSON.stringify(text.slice(0, 60));
+  return quote(text, 60);
 }

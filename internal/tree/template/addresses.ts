@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { quote } from "../../base/cut.ts";
 import { parseIp } from "../../base/names/ip-network.ts";
 import { Fault, isInteger, type Value } from "../jinja/values/mod.ts";
 
@@ -68,8 +69,7 @@ export function networkOf(text: string): Range {
   const isV6 = bytes?.length === 16;
   const max = isV6 ? 128 : 32;
   const bits = length === undefined ? max : Number(length);
-  if (bytes === undefined || bits > max)
-    throw new Fault(`${JSON.stringify(text.slice(0, 60))} is not a network`);
+  if (bytes === undefined || bits > max) throw new Fault(`${quote(text, 60)} is not a network`);
   const size = 1n << BigInt(max - bits);
   const number = numberIn(bytes);
   return { first: number - (number % size), size, isV6 };

@@ -1,3 +1,4 @@
+import { beginningOf } from "../../base/cut.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { suggestion } from "../../base/nearest.ts";
 import { type Budget, LazyMap, makeMap, type Taint, take, textOf, weighArgs } from "../jinja/mod.ts";
@@ -155,7 +156,7 @@ function functionsOf(scope: Scope, tools: SaltTools, answers: Answers): Value {
     const isKnown = host?.names.includes(name) === true;
     const refused = isKnown ? host?.refusal(name) : reasonAgainst(name, names());
     if (refused === undefined) return new Callable(name, (args) => answerOf(name, args, answers));
-    const shown = `salt['${name.slice(0, 60)}']`;
+    const shown = `salt['${beginningOf(name, 60)}']`;
     return new Undefined(shown, false, `${shown} ${refused}`);
   };
   // Only looked at where a name needs it: most templates ask for few functions.
@@ -171,7 +172,7 @@ function functionsOf(scope: Scope, tools: SaltTools, answers: Answers): Value {
       });
     if (modules().includes(name)) return new Facade(`salt.${name}`, (inner) => named(`${name}.${inner}`));
     if (check !== undefined) return new Unknown(check.world);
-    const shown = `salt.${name.slice(0, 60)}`;
+    const shown = `salt.${beginningOf(name, 60)}`;
     const reason = `${shown} ${reasonAgainst(name, modules())}`;
     return new Undefined(shown, compat === "salt", reason);
   });

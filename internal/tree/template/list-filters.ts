@@ -1,3 +1,4 @@
+import { beginningOf } from "../../base/cut.ts";
 import {
   type Budget,
   type Filter,
@@ -59,12 +60,13 @@ function rowsOf(lines: readonly Value[], key: string): ValueMap {
     }
     const named = columns.slice(1, -1).map((column, at): [Value, Value] => {
       const cell = cells[at + 1];
-      if (cell === undefined) throw new Fault(`mysql_to_dict: a row has no column ${column.slice(0, 40)}`);
+      if (cell === undefined)
+        throw new Fault(`mysql_to_dict: a row has no column ${beginningOf(column, 40)}`);
       return [column, toNum(cell)];
     });
     const row = new ValueMap(named);
     const name = row.get(key);
-    if (name === undefined) throw new Fault(`mysql_to_dict: the table has no column ${key.slice(0, 40)}`);
+    if (name === undefined) throw new Fault(`mysql_to_dict: the table has no column ${beginningOf(key, 40)}`);
     rows.set(name, row);
   }
   return rows;

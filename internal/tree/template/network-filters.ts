@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { quote } from "../../base/cut.ts";
 import { isInNetwork, parseIp, parseIpNetwork } from "../../base/names/ip-network.ts";
 import { type Filter, type Test, take, textOf } from "../jinja/mod.ts";
 import { type Args, Fault, itemsOf, Tuple, type Value } from "../jinja/values/mod.ts";
@@ -125,7 +126,7 @@ function kindOf(option: string): (address: string) => boolean {
   const networks = Object.hasOwn(kinds, option) ? kinds[option] : undefined;
   if (networks === undefined)
     throw new Fault(
-      `unknown option ${JSON.stringify(option.slice(0, 40))}: use ${Object.keys(kinds).join(", ")}, public or global`,
+      `unknown option ${quote(option, 40)}: use ${Object.keys(kinds).join(", ")}, public or global`,
     );
   return isIn(networks);
 }

@@ -1,3 +1,5 @@
+import { quote } from "../../base/cut.ts";
+
 /** What the first line of a file says about how it is read: `#!jinja|yaml`. */
 export type Renderers = { template: boolean } | { problem: string };
 
@@ -33,6 +35,6 @@ export function readRenderers(named: string): Renderers {
     names.find((name) => !data.has(name) && !name.startsWith("jinja"));
   const why = advice.get(wrong ?? "") ?? "use jinja|yaml";
   return {
-    problem: `the renderer ${JSON.stringify((wrong ?? named).slice(0, 40))} is not supported: ${why}`,
+    problem: `the renderer ${quote(wrong ?? named, 40)} is not supported: ${why}`,
   };
 }

@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { createHash, createHmac } from "node:crypto";
 import { posix } from "node:path";
+import { beginningOf } from "../../base/cut.ts";
 import { type Filter, pretty, take, textOf } from "../jinja/mod.ts";
 import {
   Fault,
@@ -196,5 +197,5 @@ function bytesOf(text: string, defaultUnit: string, isMetric: boolean): number {
   const power = "bkmgtpezy".indexOf(unit.charAt(0));
   const bytes = Math.trunc(Number(number) * (isDecimal ? 1000 : 1024) ** power);
   if (Number.isSafeInteger(bytes)) return bytes;
-  throw new Fault(`human_to_bytes: ${text.slice(0, 40)} is too large for an integer of a template`);
+  throw new Fault(`human_to_bytes: ${beginningOf(text, 40)} is too large for an integer of a template`);
 }

@@ -1,3 +1,5 @@
+import { quote } from "../../../base/cut.ts";
+
 /** The attributes of a new user; the host chooses absent ones. */
 export interface NewUser {
   name: string;
@@ -47,7 +49,7 @@ export interface AccountManager {
  */
 export function refuseAccountName(name: string): string | undefined {
   if (/^[A-Za-z_][A-Za-z0-9_.-]{0,30}\$?$/.test(name)) return undefined;
-  return `${JSON.stringify(name.slice(0, 80))} is not a valid user or group name`;
+  return `${quote(name)} is not a valid user or group name`;
 }
 
 /** The problem with a string for a field of /etc/passwd, if any. */

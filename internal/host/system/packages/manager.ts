@@ -1,3 +1,5 @@
+import { quote } from "../../../base/cut.ts";
+
 /** A package to install. */
 export interface WantedPackage {
   name: string;
@@ -71,7 +73,7 @@ export const listBytes = 16 * 1024 * 1024;
 /** The problem with a package name, if any. It must not look like an option or a path. */
 export function refusePackageName(name: string): string | undefined {
   if (/^[A-Za-z0-9][A-Za-z0-9+._:@-]*$/.test(name)) return undefined;
-  return `${JSON.stringify(name.slice(0, 80))} is not a valid package name`;
+  return `${quote(name)} is not a valid package name`;
 }
 
 /** Whether a name is one of Gentoo, such as `dev-vcs/git`: other package managers would read it as something else. */
@@ -82,16 +84,16 @@ export function hasCategory(name: string): boolean {
 /** The problem with a version argument, if any. */
 export function refusePackageVersion(version: string): string | undefined {
   if (/^[<>=!]/.test(version)) {
-    return `version: ${JSON.stringify(version.slice(0, 80))}: comparisons are not supported; give a version, which may contain *, or latest`;
+    return `version: ${quote(version)}: comparisons are not supported; give a version, which may contain *, or latest`;
   }
   if (/^[A-Za-z0-9*][A-Za-z0-9+._:~^*-]*$/.test(version)) return undefined;
-  return `version: ${JSON.stringify(version.slice(0, 80))} is not a valid package version`;
+  return `version: ${quote(version)} is not a valid package version`;
 }
 
 /** The problem with the name of a release or repository to install from, if any. It must not look like an option. */
 export function refuseSourceName(from: string): string | undefined {
   if (/^[A-Za-z0-9][A-Za-z0-9._:/+~=-]*$/.test(from)) return undefined;
-  return `fromrepo: ${JSON.stringify(from.slice(0, 80))} is not the name of a release or repository`;
+  return `fromrepo: ${quote(from)} is not the name of a release or repository`;
 }
 
 /** Whether a version matches a pattern, in which `*` stands for any text. */

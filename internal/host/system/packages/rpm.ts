@@ -1,3 +1,4 @@
+import { endOf } from "../../../base/cut.ts";
 import { SvcError } from "../../../base/errors.ts";
 import { type System, succeed } from "../system.ts";
 import { namesOf } from "./apt.ts";
@@ -146,7 +147,7 @@ async function listed(system: System, argv: readonly string[]): Promise<string> 
   if (code === 1 && /no match/i.test(stderr)) return "";
   throw new SvcError(
     "bad_request",
-    `cannot list packages: ${argv[0]} exited with ${code}: ${stderr.trim().slice(-400)}`,
+    `cannot list packages: ${argv[0]} exited with ${code}: ${endOf(stderr.trim(), 400)}`,
   );
 }
 

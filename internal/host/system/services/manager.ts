@@ -1,3 +1,5 @@
+import { quote } from "../../../base/cut.ts";
+
 /**
  * Whether a service starts at boot. `static`: other units start it, and it cannot be enabled; `masked`: it
  * cannot be started.
@@ -37,5 +39,5 @@ export type ServiceAction =
 /** The problem with a service name, if any. It must not look like an option or a path. */
 export function refuseServiceName(name: string): string | undefined {
   if (/^[A-Za-z0-9_][A-Za-z0-9_.@:\\-]*$/.test(name)) return undefined;
-  return `${JSON.stringify(name.slice(0, 80))} is not a valid service name`;
+  return `${quote(name)} is not a valid service name`;
 }

@@ -1,3 +1,4 @@
+import { quote } from "../../../base/cut.ts";
 import { type ArgSpec, arg } from "../../../host/modules/mod.ts";
 import { localUsers } from "../../../host/system/accounts/mod.ts";
 import {
@@ -103,7 +104,7 @@ async function keysOf(name: string, given: KeyArgs, context: StateContext): Prom
   }
   const key = parseKey(name) ?? parseKey(`${enc} ${name}`);
   if (key === undefined || /[\n\r]/.test(name)) {
-    throw new StateFailure(`${JSON.stringify(name.slice(0, 80))} is not a public key`);
+    throw new StateFailure(`${quote(name)} is not a public key`);
   }
   return [{ ...key, options: options ?? key.options, comment: comment ?? key.comment }];
 }

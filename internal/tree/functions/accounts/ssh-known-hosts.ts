@@ -1,3 +1,4 @@
+import { quote } from "../../../base/cut.ts";
 import { type ArgSpec, arg } from "../../../host/modules/mod.ts";
 import { localUsers } from "../../../host/system/accounts/mod.ts";
 import {
@@ -195,5 +196,5 @@ function readKey(text: string, enc = "ssh-rsa"): HostKey | undefined {
 
 function refuseHost(host: string): string | undefined {
   if (/^[A-Za-z0-9][A-Za-z0-9.:_-]*$/.test(host)) return undefined;
-  return `${JSON.stringify(host.slice(0, 80))} is not a valid name or address of a host`;
+  return `${quote(host)} is not a valid name or address of a host`;
 }

@@ -1,3 +1,4 @@
+import { quote } from "../../../base/cut.ts";
 import { cleanEnvironment } from "../../../base/process/environment.ts";
 import { runProcess } from "../../../base/process/process.ts";
 import { type StateContext, StateFailure } from "../../function/mod.ts";
@@ -51,7 +52,7 @@ export async function extractArchive(
 
 /** Why a member is not extracted; `undefined` for a member inside the directory. */
 export function memberProblem(path: string): string | undefined {
-  const shown = JSON.stringify(path.slice(0, 200));
+  const shown = quote(path, 200);
   if (path.startsWith("/") || /^[A-Za-z]:[\\/]/.test(path)) return `${shown} is an absolute path`;
   return path.split(/[/\\]/).includes("..") ? `${shown} is outside the directory` : undefined;
 }

@@ -1,3 +1,4 @@
+import { quote } from "../../../base/cut.ts";
 import type { Plain } from "../../../base/msgpack.ts";
 import { suggestion } from "../../../base/nearest.ts";
 import { isMap } from "../../../base/plain-map.ts";
@@ -114,9 +115,7 @@ function mapOf(value: Plain | undefined): { [name: string]: Plain } | undefined 
 
 function callOf(name: string, { words, named }: Written): Call {
   if (!functionNames.includes(name)) {
-    throw new StateFailure(
-      `the peel has no function ${JSON.stringify(name.slice(0, 80))}${suggestion(name, functionNames)}`,
-    );
+    throw new StateFailure(`the peel has no function ${quote(name)}${suggestion(name, functionNames)}`);
   }
   const called = functionNamed(name);
   const free = Object.keys(called.args).filter((each) => !Object.hasOwn(named, each));

@@ -1,3 +1,4 @@
+import { quote } from "../../../base/cut.ts";
 import type { Plain } from "../../../base/msgpack.ts";
 import { type ArgSpec, arg } from "../../../host/modules/mod.ts";
 import { StateFailure } from "../../function/mod.ts";
@@ -188,7 +189,7 @@ function exposedPorts(ports: readonly string[]): Json {
   return Object.fromEntries(
     ports.map((port) => {
       if (!/^\d{1,5}(?:\/(?:tcp|udp|sctp))?$/.test(port)) {
-        throw new StateFailure(`ports: ${JSON.stringify(port.slice(0, 40))} is not a port`);
+        throw new StateFailure(`ports: ${quote(port, 40)} is not a port`);
       }
       return [port.includes("/") ? port : `${port}/tcp`, {}];
     }),

@@ -1,3 +1,4 @@
+import { quote } from "../../../base/cut.ts";
 import type { Plain } from "../../../base/msgpack.ts";
 import { StateFailure } from "../../function/mod.ts";
 import { isJson, type Json, nameProblem } from "./engine.ts";
@@ -45,7 +46,7 @@ function endpointOf(network: string, options: Plain): { [key: string]: Plain } {
   const [unknown] = Object.keys(rest);
   if (unknown !== undefined) {
     throw new StateFailure(
-      `networks: ${network}: ${JSON.stringify(unknown.slice(0, 40))} is not known; give aliases, links, ipv4_address or ipv6_address`,
+      `networks: ${network}: ${quote(unknown, 40)} is not known; give aliases, links, ipv4_address or ipv6_address`,
     );
   }
   const addresses = {

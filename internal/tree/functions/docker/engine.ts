@@ -1,3 +1,4 @@
+import { beginningOf, quote } from "../../../base/cut.ts";
 import { reasonOf } from "../../../base/files/file.ts";
 import type { Plain } from "../../../base/msgpack.ts";
 import { isMap } from "../../../base/plain-map.ts";
@@ -93,7 +94,7 @@ export function openEngine(
       if (status >= 400) throw new StateFailure(`cannot ${purpose}: ${messageOf(text)}`);
       // A pull answers with 200, and with a line for each step; the last one may be an error.
       const error = text.split("\n").flatMap((line) => errorIn(line));
-      if (error[0] !== undefined) throw new StateFailure(`cannot ${purpose}: ${error[0].slice(0, 300)}`);
+      if (error[0] !== undefined) throw new StateFailure(`cannot ${purpose}: ${beginningOf(error[0], 300)}`);
       return text.trimStart().startsWith("{") && !text.trimEnd().includes("\n") ? objectOf(text) : {};
     },
     async exitWithin(name, ms) {
@@ -117,7 +118,7 @@ export function part(name: string): string {
 /** Why Docker would not take a name of a container, network or volume, or `undefined`. */
 export function nameProblem(name: string): string | undefined {
   if (/^[a-zA-Z0-9][\w.-]{0,127}$/.test(name)) return undefined;
-  return `${JSON.stringify(name.slice(0, 80))} is not a name that Docker takes`;
+  return `${quote(name)} is not a name that Docker takes`;
 }
 
 async function readBounded(response: Response): Promise<string> {
@@ -148,11 +149,11 @@ export function isJson(value: unknown): value is Json {
 function messageOf(text: string): string {
   try {
     const value: unknown = JSON.parse(text);
-    if (isJson(value) && typeof value.message === "string") return value.message.slice(0, 300);
+    if (isJson(value) && typeof value.message === "string") return beginningOf(value.message, 300);
   } catch {
     // It is shown as it is.
   }
-  return text.trim().slice(0, 300) || "no reason is given";
+  return beginningOf(text.trim(), 300) || "no reason is given";
 }
 
 function errorIn(line: string): string[] {

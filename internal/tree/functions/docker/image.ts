@@ -1,3 +1,4 @@
+import { quote } from "../../../base/cut.ts";
 import { arg } from "../../../host/modules/mod.ts";
 import { defineState, type StateContext, type StateFunction } from "../../function/mod.ts";
 import { deferring } from "../not-ready.ts";
@@ -82,7 +83,7 @@ export function imageName(name: string, tag: unknown): string {
 
 export function imageProblem(image: string): string | undefined {
   if (/^[a-zA-Z0-9][\w.:/@-]{0,500}$/.test(image)) return undefined;
-  return `${JSON.stringify(image.slice(0, 80))} is not an image, such as nginx:1.27`;
+  return `${quote(image)} is not an image, such as nginx:1.27`;
 }
 
 /** @returns `undefined` when the image is not on the host */

@@ -1,3 +1,4 @@
+import { quote } from "../../../base/cut.ts";
 import type { Plain } from "../../../base/msgpack.ts";
 import { StateFailure } from "../../function/mod.ts";
 import { isJson, type Json } from "./engine.ts";
@@ -68,9 +69,7 @@ export function portsOf(value: Plain): { exposed: Json; bindings: Json } {
     const inside = portRange(port);
     const outside = host === "" ? inside.map(() => "") : portRange(host);
     if (inside.length === 0 || inside.length !== outside.length) {
-      throw new StateFailure(
-        `port_bindings: ${JSON.stringify(written.slice(0, 60))} is not a port, such as 8080:80/tcp`,
-      );
+      throw new StateFailure(`port_bindings: ${quote(written, 60)} is not a port, such as 8080:80/tcp`);
     }
     for (const [at, each] of inside.entries()) {
       const key = `${each}/${protocol}`;

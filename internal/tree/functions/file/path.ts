@@ -1,4 +1,5 @@
 import { posix } from "node:path";
+import { quote } from "../../../base/cut.ts";
 import { StateFailure } from "../../function/mod.ts";
 
 /**
@@ -12,9 +13,7 @@ export function pathOf(name: string): string {
   if (path.startsWith("/") && !path.includes("\0") && posix.normalize(path) === path) {
     return path.replace(/\/$/, "") || "/";
   }
-  throw new StateFailure(
-    `name: expected an absolute path without . or .., got ${JSON.stringify(name.slice(0, 200))}`,
-  );
+  throw new StateFailure(`name: expected an absolute path without . or .., got ${quote(name, 200)}`);
 }
 
 /** Directories that the host needs to work. */

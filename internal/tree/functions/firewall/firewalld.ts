@@ -1,3 +1,4 @@
+import { quote } from "../../../base/cut.ts";
 import { arg } from "../../../host/modules/mod.ts";
 import { type System, succeed, systemOf } from "../../../host/system/system.ts";
 import { defineState, StateFailure, type StateFunction } from "../../function/mod.ts";
@@ -179,7 +180,7 @@ function offline(option: string): string {
 
 function zoneName(name: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/.test(name)) return name;
-  throw new StateFailure(`${JSON.stringify(name.slice(0, 80))} is not a name that firewalld takes`);
+  throw new StateFailure(`${quote(name)} is not a name that firewalld takes`);
 }
 
 /** `80:8080:tcp:10.0.0.2` as firewalld prints it. */

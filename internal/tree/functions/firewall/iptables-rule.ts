@@ -1,3 +1,4 @@
+import { quote } from "../../../base/cut.ts";
 import type { Plain } from "../../../base/msgpack.ts";
 import { type ArgSpec, arg } from "../../../host/modules/mod.ts";
 import { matchArgs, type RuleArgs } from "./packet-filter.ts";
@@ -61,7 +62,7 @@ export function ruleProblem(args: RuleArgs): string | undefined {
     if (/[\n\r\0]/.test(text)) return `${name}: must not contain a line break`;
   }
   const bad = valuesOf(args).find(([name]) => !/^[a-z][a-z0-9-]*$/.test(name))?.[0];
-  return bad === undefined ? undefined : `${JSON.stringify(bad.slice(0, 40))} is not an option of iptables`;
+  return bad === undefined ? undefined : `${quote(bad, 40)} is not an option of iptables`;
 }
 
 /** The words of a rule after the name of its chain. Each value is one word, which no shell reads. */

@@ -1,3 +1,4 @@
+import { quote } from "../../../base/cut.ts";
 import { arg } from "../../../host/modules/mod.ts";
 import { type System, succeed, systemOf } from "../../../host/system/system.ts";
 import {
@@ -172,7 +173,7 @@ async function chainsOf(system: System, where: Where): Promise<string[]> {
 /** @throws StateFailure for what iptables would read as an option */
 function chainName(name: string): string {
   if (isChainName(name)) return name;
-  throw new StateFailure(`${JSON.stringify(name.slice(0, 60))} is not a name of a chain`);
+  throw new StateFailure(`${quote(name, 60)} is not a name of a chain`);
 }
 
 function stepOf(

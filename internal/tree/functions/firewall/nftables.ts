@@ -1,3 +1,4 @@
+import { beginningOf, quote } from "../../../base/cut.ts";
 import { arg } from "../../../host/modules/mod.ts";
 import { type System, succeed, systemOf } from "../../../host/system/system.ts";
 import { defineState, type StateContext, StateFailure, type StateFunction } from "../../function/mod.ts";
@@ -172,7 +173,7 @@ async function planRule(
     // Otherwise each run would add it once more.
     await removeRule(system, args, args.chain, handle);
     throw new StateFailure(
-      `nft lists the rule ${text} as ${added.slice(0, 200)}: write the arguments like this`,
+      `nft lists the rule ${text} as ${beginningOf(added, 200)}: write the arguments like this`,
     );
   };
   const adding = exists ? [] : [{ changes: { [name]: { added: `${args.chain} ${text}` } }, run }];
@@ -215,7 +216,7 @@ function nameProblem(args: RuleArgs, more: readonly string[]): string | undefine
 /** @throws StateFailure for what nft would read as more than a name */
 function nftName(name: string): string {
   if (isNftName(name)) return name;
-  throw new StateFailure(`${JSON.stringify(name.slice(0, 60))} is not a name of a table or a chain`);
+  throw new StateFailure(`${quote(name, 60)} is not a name of a table or a chain`);
 }
 
 function familyOf({ family: of = "ipv4" }: Where): string {

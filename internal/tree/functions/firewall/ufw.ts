@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { beginningOf, quote } from "../../../base/cut.ts";
 import { arg } from "../../../host/modules/mod.ts";
 import { type System, succeed, systemOf } from "../../../host/system/system.ts";
 import {
@@ -64,7 +65,7 @@ async function planRule(
   const reason = (stderr.trim() || stdout.trim()).split("\n")[0]?.replace(/^ERROR: /, "") ?? "";
   // An earlier state may write the profile.
   if (code !== 0 && /Could not find a profile/.test(reason)) throw new NotReady(reason);
-  if (code !== 0) throw new StateFailure(`ufw does not accept the rule: ${reason.slice(0, 300)}`);
+  if (code !== 0) throw new StateFailure(`ufw does not accept the rule: ${beginningOf(reason, 300)}`);
   // Unless it has the rule, it prints all rules that it would have. A rule stands without its comment in them.
   const now = new Set(rulesPaths.flatMap((path) => tuplesIn(system.read(path) ?? "")));
   const isNew = tuplesIn(stdout).some((each) => !now.has(each));
@@ -168,8 +169,7 @@ function ruleProblem(args: RuleArgs): string | undefined {
   };
   for (const [name, form] of Object.entries(forms)) {
     const text = textOf(args[name as keyof RuleArgs]);
-    if (text !== undefined && !form.test(text))
-      return `${name}: ${JSON.stringify(text.slice(0, 40))} is not valid`;
+    if (text !== undefined && !form.test(text)) return `${name}: ${quote(text, 40)} is not valid`;
   }
   for (const name of ["from_addr", "to_addr"] as const) {
     const [address = "", prefix = "0"] = (textOf(args[name]) ?? "any").split("/");

@@ -1,3 +1,4 @@
+import { quote } from "../../../base/cut.ts";
 import { findAccountIfPresent } from "../../../base/process/account.ts";
 import { type ArgSpec, arg, type ValuesOf } from "../../../host/modules/mod.ts";
 import {
@@ -92,9 +93,7 @@ function isName(name: string): boolean {
 
 function requireName(name: string): void {
   if (isName(name)) return;
-  throw new StateFailure(
-    `${JSON.stringify(name.slice(0, 80))} is not a valid name of an option, such as user.email`,
-  );
+  throw new StateFailure(`${quote(name)} is not a valid name of an option, such as user.email`);
 }
 
 interface Config {

@@ -1,3 +1,4 @@
+import { beginningOf } from "../../../base/cut.ts";
 import { defined } from "../../../base/defined.ts";
 import { findAccount } from "../../../base/process/account.ts";
 import { cleanEnvironment, programPath } from "../../../base/process/environment.ts";
@@ -76,7 +77,7 @@ export async function openGit(
 
 /** Returns a URL without its user name and password, which may be secret. */
 export function shownUrl(url: string): string {
-  return url.replace(/:\/\/[^/@\s]*@/g, "://").slice(0, 300);
+  return beginningOf(url.replace(/:\/\/[^/@\s]*@/g, "://"), 300);
 }
 
 function sshCommand(identity: string | undefined): string {

@@ -1,3 +1,4 @@
+import { beginningOf, quote } from "../../../base/cut.ts";
 import { arg } from "../../../host/modules/mod.ts";
 import { systemOf } from "../../../host/system/system.ts";
 import { type StateContext, StateFailure } from "../../function/mod.ts";
@@ -88,7 +89,7 @@ export async function openMysql(connection: Connection, context: StateContext): 
 
 /** A message of the server can repeat the statement behind `near`, and with it a password. */
 function shorten(reason: string): string {
-  return reason.replace(/ near '.*$/s, "").slice(0, 300);
+  return beginningOf(reason.replace(/ near '.*$/s, ""), 300);
 }
 
 /** How the client writes special characters in its batch mode. */
@@ -114,5 +115,5 @@ export function account(user: string, host: string): string {
 /** Why a server would not take a name, or `undefined`. */
 export function nameProblem(name: string): string | undefined {
   if (name !== "" && name.length <= 80 && !/[\0\n\r]/.test(name)) return undefined;
-  return `${JSON.stringify(name.slice(0, 80))} is not a name that the server takes`;
+  return `${quote(name)} is not a name that the server takes`;
 }

@@ -1,3 +1,4 @@
+import { quote } from "../../../base/cut.ts";
 import { arg } from "../../../host/modules/mod.ts";
 import { type System, succeed, systemOf } from "../../../host/system/system.ts";
 import {
@@ -139,5 +140,5 @@ function isInstalledByRun(name: string, { described }: StateContext): boolean {
 
 function refuseName(name: string): string | undefined {
   if (/^[A-Za-z0-9][A-Za-z0-9+._:@-]*$/.test(name)) return undefined;
-  return `${JSON.stringify(name.slice(0, 80))} is not a valid name of alternatives`;
+  return `${quote(name)} is not a valid name of alternatives`;
 }

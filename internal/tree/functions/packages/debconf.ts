@@ -1,3 +1,4 @@
+import { quote } from "../../../base/cut.ts";
 import type { Plain } from "../../../base/msgpack.ts";
 import { isMap } from "../../../base/plain-map.ts";
 import { arg } from "../../../host/modules/mod.ts";
@@ -29,7 +30,7 @@ export const debconfStates: readonly StateFunction[] = deferring([
     refuse: ({ data }) => answersOf(data).find((each) => typeof each === "string"),
     async plan(name, { data }, context) {
       if (!/^[a-z0-9][a-z0-9+.-]*$/.test(name)) {
-        throw new StateFailure(`${JSON.stringify(name.slice(0, 80))} is not a name of a Debian package`);
+        throw new StateFailure(`${quote(name)} is not a name of a Debian package`);
       }
       const system = systemOf(context);
       if (!system.has("debconf-set-selections")) {
@@ -65,7 +66,7 @@ export const debconfStates: readonly StateFunction[] = deferring([
 function answersOf(data: { [question: string]: Plain } = {}): (Answer | string)[] {
   return Object.entries(data).map(([question, given]) => {
     if (!/^[A-Za-z0-9][\w+.-]*(?:\/[\w+.:-]+)+$/.test(question)) {
-      return `data: ${JSON.stringify(question.slice(0, 80))} is not a question, such as locales/default_environment_locale`;
+      return `data: ${quote(question)} is not a question, such as locales/default_environment_locale`;
     }
     const { type, value } = isMap(given) ? given : {};
     if (typeof type !== "string" || !types.includes(type)) {

@@ -1,3 +1,4 @@
+import { quote } from "../../../base/cut.ts";
 import { arg } from "../../../host/modules/mod.ts";
 import { succeed, systemOf } from "../../../host/system/system.ts";
 import { defineState, type StateContext, StateFailure, type StateFunction } from "../../function/mod.ts";
@@ -87,7 +88,7 @@ export const gemStates: readonly StateFunction[] = deferring([
 
 function gemProblem(name: string): string | undefined {
   if (/^[A-Za-z0-9][\w.-]*$/.test(name)) return undefined;
-  return `${JSON.stringify(name.slice(0, 80))} is not the name of a gem`;
+  return `${quote(name)} is not the name of a gem`;
 }
 
 async function openGem(

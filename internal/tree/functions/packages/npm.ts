@@ -1,3 +1,4 @@
+import { beginningOf, quote } from "../../../base/cut.ts";
 import { arg } from "../../../host/modules/mod.ts";
 import { systemOf } from "../../../host/system/system.ts";
 import { defineState, type StateContext, StateFailure, type StateFunction } from "../../function/mod.ts";
@@ -91,7 +92,7 @@ export const npmStates: readonly StateFunction[] = deferring([
 
 function packageProblem(name: string): string | undefined {
   if (/^(?:@[a-z0-9~][\w.~-]*\/)?[a-z0-9~][\w.~-]*(?:@[\w.^~<>=*+-]+)?$/i.test(name)) return undefined;
-  return `${JSON.stringify(name.slice(0, 80))} is not a package of npm, such as express or express@4.18.2`;
+  return `${quote(name)} is not a package of npm, such as express or express@4.18.2`;
 }
 
 function nameOf(name: string): string {
@@ -174,7 +175,7 @@ async function openNpm(
       const [verb = "", ...rest] = words;
       const argv = ["npm", verb, ...scope, "--no-audit", "--no-fund", "--loglevel=error", ...rest];
       const { code, stdout, stderr } = await system.run(argv, options);
-      const said = (stderr.trim() || stdout.trim()).split("\n").slice(0, 5).join("; ").slice(0, 600);
+      const said = beginningOf((stderr.trim() || stdout.trim()).split("\n").slice(0, 5).join("; "), 600);
       if (code !== 0) throw new StateFailure(`npm ${verb} exited with ${code}: ${said}`);
     },
   };

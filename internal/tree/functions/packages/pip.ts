@@ -1,3 +1,4 @@
+import { quote } from "../../../base/cut.ts";
 import { type ArgSpec, arg, type ValuesOf } from "../../../host/modules/mod.ts";
 import { systemOf } from "../../../host/system/system.ts";
 import {
@@ -124,7 +125,7 @@ function refuseInstall(args: InstallArgs): string | undefined {
   );
   if (given.length > 1) return `give only one of ${given.join(", ")}`;
   const wrong = [...(pkgs ?? []), ...(editable ?? [])].find((each) => isWord(each) === false);
-  if (wrong !== undefined) return `${JSON.stringify(wrong.slice(0, 80))} is not a package as pip takes it`;
+  if (wrong !== undefined) return `${quote(wrong)} is not a package as pip takes it`;
   return refuseExtra(args.extra_args);
 }
 
@@ -139,7 +140,7 @@ function refuseExtra(extra: readonly string[] | undefined): string | undefined {
 function refuseName(name: string): string | undefined {
   return parseRequirement(name)?.clauses.length === 0
     ? undefined
-    : `${JSON.stringify(name.slice(0, 80))} is not a valid name of a Python package`;
+    : `${quote(name)} is not a valid name of a Python package`;
 }
 
 /** It must not look like an option. */

@@ -1,4 +1,5 @@
 import { posix } from "node:path";
+import { beginningOf, quote } from "../../../base/cut.ts";
 import type { Plain } from "../../../base/msgpack.ts";
 import {
   formatRepository,
@@ -50,7 +51,7 @@ export async function planAptManaged(wish: Wish, context: StateContext): Promise
   const steps: Step[] = [];
   if (hasKey(wish)) {
     if (!keyFile.startsWith("/"))
-      throw new StateFailure(`signed-by: expected the path of a file, got ${keyFile.slice(0, 80)}`);
+      throw new StateFailure(`signed-by: expected the path of a file, got ${beginningOf(keyFile, 80)}`);
     const key = await planKey(wish, keyFile, system, context);
     if (key !== undefined) steps.push(key);
   }
@@ -124,7 +125,7 @@ function readName(name: string): Repository {
   const found = parseRepository(name);
   if (found !== undefined) return found;
   throw new StateFailure(
-    `name: expected the line of a repository, such as deb https://example.com/debian bookworm main, got ${JSON.stringify(name.slice(0, 200))}`,
+    `name: expected the line of a repository, such as deb https://example.com/debian bookworm main, got ${quote(name, 200)}`,
   );
 }
 
@@ -144,8 +145,7 @@ function wantedOf(wish: Wish, context: StateContext): Repository {
     disabled: named.disabled || !enabled,
   };
   for (const each of [found.suite, ...found.components, ...options.values()]) {
-    if (/[\s\]#]/.test(each))
-      throw new StateFailure(`${JSON.stringify(each.slice(0, 80))} must not contain white space, ] or #`);
+    if (/[\s\]#]/.test(each)) throw new StateFailure(`${quote(each)} must not contain white space, ] or #`);
   }
   return found;
 }

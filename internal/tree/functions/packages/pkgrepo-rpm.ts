@@ -1,3 +1,4 @@
+import { quote } from "../../../base/cut.ts";
 import type { Plain } from "../../../base/msgpack.ts";
 import { packagesOf } from "../../../host/system/packages/mod.ts";
 import { type System, systemOf } from "../../../host/system/system.ts";
@@ -121,5 +122,5 @@ function fileWith(system: System, name: string): string | undefined {
 
 function refuseId(name: string): string | undefined {
   if (/^[A-Za-z0-9][A-Za-z0-9._:+-]*$/.test(name)) return undefined;
-  return `${JSON.stringify(name.slice(0, 80))} is not a valid id of a repository`;
+  return `${quote(name)} is not a valid id of a repository`;
 }

@@ -1,3 +1,4 @@
+import { beginningOf, quote } from "../../../base/cut.ts";
 import { defined } from "../../../base/defined.ts";
 import { findAccount } from "../../../base/process/account.ts";
 import { arg } from "../../../host/modules/mod.ts";
@@ -88,7 +89,7 @@ export async function openPostgres(connection: Connection, context: StateContext
 /** The message of the server alone: the lines after it repeat the statement, which may contain a secret. */
 function reasonOf(stderr: string): string {
   const line = stderr.split("\n").find((each) => /\b(?:ERROR|FATAL|error):/.test(each)) ?? "";
-  return line.replace(/^.*\b(?:ERROR|FATAL|error):\s*/, "").slice(0, 300);
+  return beginningOf(line.replace(/^.*\b(?:ERROR|FATAL|error):\s*/, ""), 300);
 }
 
 /** A name in a statement. */
@@ -104,5 +105,5 @@ export function literal(text: string): string {
 /** Why a server would not take a name, or `undefined`. */
 export function nameProblem(name: string): string | undefined {
   if (name !== "" && Buffer.byteLength(name) <= 63 && !/[\0\n\r]/.test(name)) return undefined;
-  return `${JSON.stringify(name.slice(0, 80))} is not a name that PostgreSQL takes`;
+  return `${quote(name)} is not a name that PostgreSQL takes`;
 }

@@ -1,3 +1,4 @@
+import { quote } from "../../../base/cut.ts";
 import { arg } from "../../../host/modules/mod.ts";
 import {
   defineState,
@@ -93,7 +94,7 @@ export const privilegeStates: readonly StateFunction[] = deferring([
 
 function privilegeProblem(privileges: readonly string[]): string | undefined {
   const bad = privileges.find((each) => !known.has(each.toUpperCase()));
-  return bad === undefined ? undefined : `privileges: ${JSON.stringify(bad.slice(0, 40))} is not a privilege`;
+  return bad === undefined ? undefined : `privileges: ${quote(bad, 40)} is not a privilege`;
 }
 
 async function planPrivileges(

@@ -1,3 +1,4 @@
+import { quote } from "../../../base/cut.ts";
 import { arg } from "../../../host/modules/mod.ts";
 import { defineState, StateFailure, type StateFunction } from "../../function/mod.ts";
 import { deferring } from "../not-ready.ts";
@@ -17,9 +18,7 @@ export const tablespaceStates: readonly StateFunction[] = deferring([
     },
     refuse({ options }) {
       const wrong = Object.keys(options ?? {}).find((name) => !/^[a-z_]+$/.test(name));
-      return wrong === undefined
-        ? undefined
-        : `options: ${JSON.stringify(wrong.slice(0, 40))} is not a parameter`;
+      return wrong === undefined ? undefined : `options: ${quote(wrong, 40)} is not a parameter`;
     },
     async plan(name, args, context) {
       refuseWith(nameProblem(name));

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { quote } from "../../../base/cut.ts";
 import { isErrno, reasonOf } from "../../../base/files/file.ts";
 import { openForReading } from "../../../base/files/open-for-reading.ts";
 import type { FileSource } from "../../files/mod.ts";
@@ -31,7 +32,7 @@ export function refuseSource(
 ): string | undefined {
   for (const name of sources) {
     if (locationOf(name) === undefined) {
-      return `source: expected svc://path, salt://path, an absolute path or https://…, not ${JSON.stringify(name.slice(0, 200))}`;
+      return `source: expected svc://path, salt://path, an absolute path or https://…, not ${quote(name, 200)}`;
     }
     if (name.startsWith("https://") && hash === undefined && !unverified) {
       return "source_hash: missing; required for an https:// source";

@@ -1,3 +1,4 @@
+import { quote } from "../../../base/cut.ts";
 import { arg } from "../../../host/modules/mod.ts";
 import { type System, succeed, systemOf } from "../../../host/system/system.ts";
 import { defineState, type Plan, StateFailure, type StateFunction } from "../../function/mod.ts";
@@ -202,12 +203,12 @@ function planRemoval(system: System, what: string, name: string, program: string
 
 function nameProblem(name: string): string | undefined {
   if (/^[A-Za-z0-9_+.][A-Za-z0-9_+.-]{0,126}$/.test(name) && name !== "." && name !== "..") return undefined;
-  return `${JSON.stringify(name.slice(0, 80))} is not a name that LVM takes`;
+  return `${quote(name)} is not a name that LVM takes`;
 }
 
 function devicePathProblem(name: string): string | undefined {
   if (/^\/dev\/[^\s\0,]+$/.test(name) && !name.includes("/../")) return undefined;
-  return `${JSON.stringify(name.slice(0, 80))} is not a device, such as /dev/sdb`;
+  return `${quote(name)} is not a device, such as /dev/sdb`;
 }
 
 /** @throws StateFailure when a device contains something: pvcreate --yes would wipe it */

@@ -1,3 +1,4 @@
+import { quote } from "../../../base/cut.ts";
 import { parseMountInfo } from "../../../host/facts/mod.ts";
 import { arg, argumentProblem } from "../../../host/modules/mod.ts";
 import { fstabEntry, fstabPath, withEntry, withoutEntry } from "../../../host/system/fstab.ts";
@@ -131,7 +132,7 @@ function isSameDevice(
 function refusePath(path: string): string | undefined {
   const problem = argumentProblem(arg.path(""), path);
   if (problem === undefined && (path === "/" || !path.endsWith("/"))) return undefined;
-  return `${JSON.stringify(path.slice(0, 200))} is not an absolute path, or ends with a slash`;
+  return `${quote(path, 200)} is not an absolute path, or ends with a slash`;
 }
 
 function refuseVital(path: string): string | undefined {

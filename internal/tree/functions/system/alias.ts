@@ -1,3 +1,4 @@
+import { quote } from "../../../base/cut.ts";
 import { arg } from "../../../host/modules/mod.ts";
 import { systemOf } from "../../../host/system/system.ts";
 import { defineState, type Plan, type StateContext, type StateFunction } from "../../function/mod.ts";
@@ -26,9 +27,7 @@ export const aliasStates: readonly StateFunction[] = [
 
 /** @param target `undefined` removes the alias */
 function planAlias(name: string, target: string | undefined, context: StateContext): Plan {
-  refuseWith(
-    /^[^\s:#"'|\0]+$/.test(name) ? undefined : `${JSON.stringify(name.slice(0, 80))} is not a valid alias`,
-  );
+  refuseWith(/^[^\s:#"'|\0]+$/.test(name) ? undefined : `${quote(name)} is not a valid alias`);
   const system = systemOf(context);
   const read = () => system.read(aliasesPath) ?? "";
   const before = targetIn(read(), name);

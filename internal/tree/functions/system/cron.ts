@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { quote } from "../../../base/cut.ts";
 import { defined } from "../../../base/defined.ts";
 import type { Plain } from "../../../base/msgpack.ts";
 import { arg } from "../../../host/modules/mod.ts";
@@ -176,5 +177,5 @@ function refuseLine(argument: string, value: string | undefined): string | undef
 
 function refuseVariable(name: string): string | undefined {
   if (/^[A-Za-z_]\w*$/.test(name)) return undefined;
-  return `${JSON.stringify(name.slice(0, 80))} is not a valid variable name`;
+  return `${quote(name)} is not a valid variable name`;
 }

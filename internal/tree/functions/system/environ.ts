@@ -1,3 +1,4 @@
+import { quote } from "../../../base/cut.ts";
 import type { Plain } from "../../../base/msgpack.ts";
 import { isMap } from "../../../base/plain-map.ts";
 import { arg } from "../../../host/modules/mod.ts";
@@ -25,7 +26,7 @@ export const environStates: readonly StateFunction[] = [
       const wanted = variablesOf(name, value) ?? {};
       for (const each of Object.keys(wanted)) {
         if (!/^[A-Za-z_]\w*$/.test(each)) {
-          throw new StateFailure(`${JSON.stringify(each.slice(0, 80))} is not a valid name of a variable`);
+          throw new StateFailure(`${quote(each)} is not a valid name of a variable`);
         }
       }
       if (clear_all === true) environment.clear();

@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { quote } from "../../../base/cut.ts";
 import { arg } from "../../../host/modules/mod.ts";
 import {
   hostsPath,
@@ -82,10 +83,10 @@ function addressesOf(text: string, name: string): string[] {
 
 function refuseAddresses(addresses: readonly string[]): string | undefined {
   const wrong = addresses.find((each) => isIP(each.replace(/%.*$/, "")) === 0);
-  return wrong === undefined ? undefined : `${JSON.stringify(wrong.slice(0, 80))} is not an IP address`;
+  return wrong === undefined ? undefined : `${quote(wrong)} is not an IP address`;
 }
 
 function refuseHost(name: string): string | undefined {
   if (/^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?$/.test(name)) return undefined;
-  return `${JSON.stringify(name.slice(0, 80))} is not a valid host name`;
+  return `${quote(name)} is not a valid host name`;
 }

@@ -1,3 +1,4 @@
+import { quote } from "../../../base/cut.ts";
 import { systemOf } from "../../../host/system/system.ts";
 import { defineState, type StateFunction } from "../../function/mod.ts";
 import { planSteps, refuseWith, type Step, says } from "../steps.ts";
@@ -40,5 +41,5 @@ function refuseHostname(name: string): string | undefined {
     name,
   );
   if (isName && name.length <= 64) return undefined;
-  return `${JSON.stringify(name.slice(0, 80))} is not a valid host name: use at most 64 letters, digits, hyphens and dots`;
+  return `${quote(name)} is not a valid host name: use at most 64 letters, digits, hyphens and dots`;
 }

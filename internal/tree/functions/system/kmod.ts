@@ -1,3 +1,4 @@
+import { quote } from "../../../base/cut.ts";
 import { arg } from "../../../host/modules/mod.ts";
 import {
   filesLoading,
@@ -97,5 +98,5 @@ export const kmodStates: readonly StateFunction[] = [
 
 function moduleProblem(name: string): string | undefined {
   if (/^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$/.test(name)) return undefined;
-  return `${JSON.stringify(name.slice(0, 80))} is not a name of a kernel module`;
+  return `${quote(name)} is not a name of a kernel module`;
 }

@@ -1,3 +1,4 @@
+import { quote } from "../../../base/cut.ts";
 import {
   canonicalLocale,
   isSupported,
@@ -75,7 +76,7 @@ export const localeStates: readonly StateFunction[] = [
 function readLocale(name: string) {
   const locale = parseLocale(name);
   if (locale !== undefined) return locale;
-  throw new StateFailure(`${JSON.stringify(name.slice(0, 80))} is not a locale, such as de_DE.UTF-8`);
+  throw new StateFailure(`${quote(name)} is not a locale, such as de_DE.UTF-8`);
 }
 
 async function hasLocale(system: System, name: string): Promise<boolean> {

@@ -1,3 +1,4 @@
+import { quote } from "../../../base/cut.ts";
 import { arg } from "../../../host/modules/mod.ts";
 import { type System, succeed, systemOf } from "../../../host/system/system.ts";
 import { defineState, StateFailure, type StateFunction } from "../../function/mod.ts";
@@ -6,6 +7,8 @@ import { editFile } from "../sources/file-step.ts";
 import { planSteps, type Step, says } from "../steps.ts";
 
 const configPath = "/etc/selinux/config";
+/** Relabeled files that a result names. */
+const maxListed = 100;
 const slow = { timeoutMs: 5 * 60_000, outputLimit: 8 * 1024 * 1024 };
 const typeName = /^[a-z_][a-z0-9_]*$/;
 /** Types of files, as semanage takes and prints them. */
@@ -63,8 +66,7 @@ export const selinuxStates: readonly StateFunction[] = deferring([
       const system = systemOf(context);
       need(system, "getsebool");
       const wanted = switchOf(value) ?? "off";
-      if (!typeName.test(name))
-        throw new StateFailure(`${JSON.stringify(name.slice(0, 80))} is not a boolean`);
+      if (!typeName.test(name)) throw new StateFailure(`${quote(name)} is not a boolean`);
       const [, now] = /--> (on|off)/.exec(await succeed(system, `read ${name}`, ["getsebool", name])) ?? [];
       const kept = persist && system.has("semanage") ? await keptValue(system, name) : now;
       const argv = ["setsebool", ...(persist ? ["-P"] : []), name, wanted];
@@ -201,7 +203,8 @@ export const selinuxStates: readonly StateFunction[] = deferring([
       });
       const run = async () =>
         void (await succeed(system, `relabel ${name}`, ["restorecon", ...options, name], slow));
-      return planSteps(due.length === 0 ? [] : [{ changes: Object.fromEntries(due.slice(0, 100)), run }], {
+      const changes = Object.fromEntries(due.slice(0, maxListed));
+      return planSteps(due.length === 0 ? [] : [{ changes, run }], {
         fine: `the context of ${name} is as the policy says`,
         due: `${due.length} contexts would be set`,
         done: `${due.length} contexts were set`,
@@ -250,7 +253,7 @@ async function portTypes(system: System, local = false) {
 
 function pathPattern(name: string): string {
   if (/^\/[^\n\0\s]*$/.test(name)) return name;
-  throw new StateFailure(`${JSON.stringify(name.slice(0, 80))} is not an absolute path`);
+  throw new StateFailure(`${quote(name)} is not an absolute path`);
 }
 
 async function fileContext(system: System, path: string, kind: string) {

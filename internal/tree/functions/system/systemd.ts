@@ -1,3 +1,4 @@
+import { quote } from "../../../base/cut.ts";
 import { arg } from "../../../host/modules/mod.ts";
 import { reloadUnits, servicesOf, unitEnablement } from "../../../host/system/services/mod.ts";
 import { systemOf } from "../../../host/system/system.ts";
@@ -117,5 +118,5 @@ function refuseUnit(name: string): string | undefined {
   ) {
     return undefined;
   }
-  return `${JSON.stringify(name.slice(0, 80))} is not a valid unit name, such as backup.service`;
+  return `${quote(name)} is not a valid unit name, such as backup.service`;
 }

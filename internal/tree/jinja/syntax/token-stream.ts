@@ -1,3 +1,4 @@
+import { beginningOf } from "../../../base/cut.ts";
 import type { Token } from "./lexer.ts";
 import { SyntaxFault } from "./syntax-fault.ts";
 
@@ -83,7 +84,9 @@ export class TokenStream {
   unexpected(expected: string): SyntaxFault {
     const token = this.current;
     const found =
-      token === undefined || token.kind === "end" ? "end of block" : `'${String(token.value).slice(0, 60)}'`;
+      token === undefined || token.kind === "end"
+        ? "end of block"
+        : `'${beginningOf(String(token.value), 60)}'`;
     return new SyntaxFault(`unexpected ${found}, expected ${expected}`, this.at);
   }
 

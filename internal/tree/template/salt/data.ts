@@ -1,3 +1,4 @@
+import { beginningOf, quote } from "../../../base/cut.ts";
 import type { Plain } from "../../../base/msgpack.ts";
 import { textOf } from "../../jinja/mod.ts";
 import { Fault, fromPlain, toPlain, truthy, type Value, ValueMap } from "../../jinja/values/mod.ts";
@@ -155,7 +156,7 @@ function serialize(serializer: string, value: Value, named: ReadonlyMap<string, 
       return textOf(value);
     default:
       throw new Fault(
-        `slsutil.serialize: the serializer ${JSON.stringify(serializer.slice(0, 40))} is not available: use json, yaml, toml or python`,
+        `slsutil.serialize: the serializer ${quote(serializer, 40)} is not available: use json, yaml, toml or python`,
       );
   }
 }
@@ -192,7 +193,7 @@ function fromToml(text: string): Value {
 
 function formatOf(name: string): "yaml" | "json" {
   if (name === "json" || name === "yaml") return name;
-  throw new Fault(`the format ${JSON.stringify(name.slice(0, 40))} is not available here: use json or yaml`);
+  throw new Fault(`the format ${quote(name, 40)} is not available here: use json or yaml`);
 }
 
 function plainText(
@@ -202,7 +203,7 @@ function plainText(
   if ("text" in source) return source.text;
   const text = read(treePath(source.path));
   if (text === undefined)
-    throw new Fault(`slsutil.renderer: the file ${source.path.slice(0, 80)} does not exist`);
+    throw new Fault(`slsutil.renderer: the file ${beginningOf(source.path, 80)} does not exist`);
   return text;
 }
 

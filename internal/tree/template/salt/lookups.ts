@@ -1,3 +1,4 @@
+import { beginningOf } from "../../../base/cut.ts";
 import { textOf } from "../../jinja/mod.ts";
 import { compare, copyOf, equals, Fault, truthy, type Value, ValueMap } from "../../jinja/values/mod.ts";
 import { looseFunction, type SaltFunction, type SaltTools, saltFunction } from "./function.ts";
@@ -106,7 +107,7 @@ export const lookupFunctions: readonly SaltFunction[] = [
     ([key, delimiter = ":"], tools) => {
       const found = valueAt(tools.settings(), key as Value, textOf(delimiter));
       if (!(found instanceof ValueMap))
-        throw new Fault(`pillar.keys: ${textOf(key as Value).slice(0, 60)} is not a map`);
+        throw new Fault(`pillar.keys: ${beginningOf(textOf(key as Value), 60)} is not a map`);
       return found.keys();
     },
   ),

@@ -1,3 +1,4 @@
+import { quote } from "../../../base/cut.ts";
 import type { Budget } from "../../jinja/mod.ts";
 import { copyOf, equals, Fault, truthy, type Value, ValueMap } from "../../jinja/values/mod.ts";
 import { refuseFixed, type SaltFunction, type SaltTools, saltFunction } from "./function.ts";
@@ -63,9 +64,7 @@ export function mergeValues(
     case "list":
       return listed(one, other, budget);
     default:
-      throw new Fault(
-        `unknown merging strategy ${JSON.stringify(strategy.slice(0, 40))}: use ${strategies.join(", ")}`,
-      );
+      throw new Fault(`unknown merging strategy ${quote(strategy, 40)}: use ${strategies.join(", ")}`);
   }
 }
 

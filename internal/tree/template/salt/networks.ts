@@ -1,3 +1,4 @@
+import { quote } from "../../../base/cut.ts";
 import { textOf } from "../../jinja/mod.ts";
 import { Fault, type Value } from "../../jinja/values/mod.ts";
 import { type Address, addressIn, networkOf, networkText } from "../addresses.ts";
@@ -13,7 +14,7 @@ export const networkFunctions: readonly SaltFunction[] = [
       const text = textOf(address as Value);
       const found = networkText(mask === null ? text : `${text}/${textOf(mask)}`);
       if (found !== undefined) return found;
-      throw new Fault(`network.calc_net: ${JSON.stringify(text.slice(0, 60))} is not in a network`);
+      throw new Fault(`network.calc_net: ${quote(text, 60)} is not in a network`);
     },
   ),
   saltFunction(
@@ -43,5 +44,5 @@ export const networkFunctions: readonly SaltFunction[] = [
 function addressOf(value: Value): Address {
   const found = addressIn(value);
   if (found !== undefined && !found.text.includes("/")) return found;
-  throw new Fault(`${JSON.stringify(textOf(value).slice(0, 60))} is not an address`);
+  throw new Fault(`${quote(textOf(value), 60)} is not an address`);
 }
