@@ -61,6 +61,7 @@ const ownFields: ReadonlySet<string> = new Set([
   ...["id", "function", "sls", "at", "result", "skipped", "duration_ms"],
   ...["environment", "commit", "snapshot", "test", "stopped", "not_run", "host_calls", "summary"],
 ]);
+const messageFields: ReadonlySet<string> = new Set(["comment", "warnings"]);
 const isOfStates = (value: Map) =>
   (typeof value.id === "string" && typeof value.function === "string") || Array.isArray(value.states);
 
@@ -72,12 +73,14 @@ function maskStates(mask: Mask, value: Plain): Plain {
     Object.entries(value as Map).map(([name, inner]): [string, Plain] => {
       if (ownFields.has(name)) return [name, inner];
       if (name === "states") return [name, maskStates(mask, inner)];
-      return [
-        name,
-        name === "comment" && typeof inner === "string" ? message(mask, inner) : mask.plain(inner),
-      ];
+      return [name, messageFields.has(name) ? maskMessages(mask, inner) : mask.plain(inner)];
     }),
   );
+}
+
+function maskMessages(mask: Mask, value: Plain): Plain {
+  if (typeof value === "string") return message(mask, value);
+  return Array.isArray(value) ? value.map((each) => maskMessages(mask, each)) : mask.plain(value);
 }
 
 /** The texts of a state. */

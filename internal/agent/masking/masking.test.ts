@@ -91,14 +91,14 @@ test("the return of a function on states keeps ids, functions and places; anothe
   const value = {
     states: [{ ...state, comment: `a http://b:c@d/ ${secret}` }],
     environment: "base",
-    warnings: [secret],
+    warnings: [`http://u:p@h/x?y ${secret}`],
   };
   const result = { success: true, retcode: 0, started_at: "", duration_ms: 1 };
   const shown = (called: string, one: Plain) =>
     maskReturn(mask, { function: called, args: {} }, { ...result, return: one }).return;
   expect(shown("state.apply", value)).toEqual({
     states: [{ ...state, name: masked, comment: `a http://d/ ${masked}` }],
-    ...{ environment: "base", warnings: [masked] },
+    ...{ environment: "base", warnings: [`http://h/x ${masked}`] },
   });
   expect(shown("state.show_sls", [{ ...state, args: { contents: secret } }])).toEqual([
     { ...state, name: masked, args: { contents: masked } },
