@@ -78,7 +78,9 @@ test("a full table asks newcomers to come later, and never those who wait", asyn
   for (const reply of await Promise.all(newcomers.map((peel) => enrollOnce(master, peel)))) {
     expect(reply.status).toBe(503);
     expect(reply.headers["retry-after"]).toBe("60");
-    expect(reply.json).toEqual({ error: "too many enrollments are pending: try again later" });
+    expect(reply.json).toEqual({
+      error: "too many enrollments are pending: try again later, or join with a token",
+    });
   }
   // Who waits may repeat, ask, and be decided on.
   expect(await enrollOnce(master, waiting[0])).toMatchObject({ status: 200, json: { id: ids[0] } });

@@ -114,7 +114,7 @@ async function submit(options: EnrollOptions): Promise<{ id: string; state: stri
       if (answer.body.key_mismatch === true) {
         throw new SvcError(
           "forbidden",
-          `an enrollment of ${displayPeelId(peelId)} with another key is pending (the key of this host is ${keyFingerprint(key.publicKey)}): if this host is the right one, run svc enroll reject ${answer.body.id} and restart the peel`,
+          `an enrollment of ${displayPeelId(peelId)} with another key is pending (the key of this host is ${keyFingerprint(key.publicKey)}): if this host is the right one, run svc enroll reject ${answer.body.id} and restart the peel, or let it join with a token`,
         );
       }
       const { id, state = "pending" } = answer.body;

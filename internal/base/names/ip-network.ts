@@ -31,6 +31,15 @@ export function sourceNetwork(address: Uint8Array): IpNetwork {
   return { bytes: Uint8Array.from(address, (byte, at) => (at < 8 ? byte : 0)), bits: 64 };
 }
 
+/** What holds places together: an IPv4 address, or the /48 that an IPv6 site has. */
+export function siteOf(ip: string): string {
+  const address = parseIp(ip);
+  if (address === undefined) return ip;
+  return address.length === 16
+    ? `${Buffer.from(address.subarray(0, 6)).toString("hex")}::/48`
+    : address.join(".");
+}
+
 /** Reads `192.0.2.0/24`, `2001:db8::/32` or one address. Bits beyond the length must be zero. */
 export function parseIpNetwork(text: string): IpNetwork | undefined {
   const [, address = "", length] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];

@@ -41,11 +41,18 @@ export const approveCommand = command({
       );
       await decide(args, bus, cli, {
         ...{ verb: "approve", done: "approved", states: ["pending"] },
-        leavesOut: new Set(["MISMATCH!", "TAMPERED"]),
+        ...{ leavesOut: new Set(["MISMATCH!", "TAMPERED"]), leavesContested: true },
         ...noticesOfLabels(bus, { isDirect, drops }),
-        decide: async (id, isNamed) => {
+        async decide(id, isNamed) {
           const force = isNamed && args.force === true;
-          return (await approveOne({ id, force, ...(drops ? { drop_labels: true } : {}) })).enrollment;
+          const { enrollment, rejected = [] } = await approveOne({
+            ...{ id, force },
+            ...(drops ? { drop_labels: true } : {}),
+          });
+          for (const other of rejected) {
+            cli.say(`rejected ${other}, which waited under the same peel id`);
+          }
+          return enrollment;
         },
       });
     }),

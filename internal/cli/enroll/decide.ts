@@ -16,6 +16,7 @@ import { fullId } from "../ids/full-id.ts";
 import { Interrupted, interruptedExit, untilInterrupted } from "../job/interrupt.ts";
 import { startProgress } from "../job/progress.ts";
 import { type Decisions, decideAll } from "./decide-all.ts";
+import { compareThem, proofOf } from "./list.ts";
 import { readList, storedCandidates } from "./read-list.ts";
 import {
   type Chosen,
@@ -60,6 +61,8 @@ export interface Decision {
   noticeOf?(one: EnrollmentSummary): string | undefined;
   /** The same of those that are named. */
   noticesOf?(ids: readonly string[]): Promise<string[]>;
+  /** Whether one of several hosts that wait under one peel id is decided on by its id alone. */
+  leavesContested?: true;
   /** @param isNamed it was named by its id, not selected */
   decide(id: string, isNamed: boolean): Promise<Decided | undefined>;
 }
@@ -160,11 +163,12 @@ async function decideOnSelected(
 ): Promise<void> {
   const isDirect = words["direct-kv"] === true;
   const listed = await list(bus, decision, isDirect);
-  const found = choose(listed, selection, decision.leavesOut, new Set(named));
+  const marks = { trust: decision.leavesOut, contested: decision.leavesContested === true };
+  const found = choose(listed, selection, marks, new Set(named));
   const known = new Map(listed.map((one) => [one.id, one]));
   const items = [...named.map((id): Item => known.get(id) ?? { id, peel_id: "" }), ...found.chosen];
   reportLeftOut(found, cli, decision);
-  if (words.force === true && named.length === 0 && found.leftOut.length > 0) {
+  if (words.force === true && named.length === 0 && found.leftOut.some(({ contested }) => !contested)) {
     cli.say("--force applies to enrollments that are named by their ids, not to those that are selected");
   }
   if (items.length === 0) cli.say("nothing is selected");
@@ -200,8 +204,10 @@ async function list(bus: Bus, { states }: Decision, isDirect: boolean): Promise<
 
 function reportLeftOut({ leftOut }: Chosen, cli: Cli, { verb }: Decision): void {
   if (leftOut.length === 0) return;
-  const byTrust = Map.groupBy(leftOut, ({ trust }) => trust);
-  for (const [trust, all] of byTrust) {
+  const contested = leftOut.filter((one) => one.contested === true);
+  if (contested.length > 0) cli.say(`${contested.length} left out: ${compareThem(contested)}`);
+  const others = leftOut.filter((one) => one.contested !== true);
+  for (const [trust, all] of Map.groupBy(others, ({ trust }) => trust)) {
     const some = all.slice(0, 3).map(({ id }) => id);
     const more = all.length > some.length ? ", …" : "";
     const next =
@@ -237,8 +243,10 @@ export function formatChosen(
   style: TableStyle,
 ): string {
   const rows = items.map(({ id, peel_id }) => {
-    const { hostname = "", address = "-", evidence = "-", fingerprint = "-" } = known.get(id) ?? {};
-    return [id, displayPeelId(peel_id), hostname, address, evidence, fingerprint];
+    const one = known.get(id);
+    const { hostname = "", address = "-", fingerprint = "-" } = one ?? {};
+    const proof = one === undefined ? undefined : proofOf(one);
+    return [id, displayPeelId(peel_id), hostname, address, proof ?? "-", fingerprint];
   });
   return formatTable(shownColumns, rows, style);
 }

@@ -26,6 +26,8 @@ export const listCommand = command({
       await cli.print(found, () => formatEnrollments(found, cli));
       if (found.length === 0)
         cli.say(state === "all" ? "no enrollments" : `no enrollments in state ${state}`);
+      const contested = found.filter((one) => one.contested === true);
+      if (contested.length > 0) cli.say(compareThem(contested));
       if (distrusted === undefined) {
         cli.say("no master was asked: which records are TAMPERED is not known here");
       } else if (distrusted > 0) {
@@ -37,10 +39,17 @@ export const listCommand = command({
     }),
 });
 
+/** Says which peel ids several hosts wait under. */
+export function compareThem(contested: readonly EnrollmentSummary[]): string {
+  const names = [...new Set(contested.map(({ peel_id }) => displayPeelId(peel_id)))];
+  const some = names.slice(0, 3).join(", ") + (names.length > 3 ? ", …" : "");
+  return `several hosts wait under one peel id (${some}): compare them, and approve the right one by its id; the others are rejected`;
+}
+
 /** Enrollments as a table. The fingerprint of a key is never cut: people compare it with the host. */
 export function formatEnrollments(found: readonly EnrollmentSummary[], style: TableStyle): string {
   // A fleet without evidence needs no column for it.
-  const proves = found.some(({ evidence }) => evidence !== undefined);
+  const proves = found.some((one) => proofOf(one) !== undefined);
   const columns: Columns = {
     ID: "id",
     "PEEL ID": "text",
@@ -53,8 +62,12 @@ export function formatEnrollments(found: readonly EnrollmentSummary[], style: Ta
   };
   const rows = found.map((one) => [
     ...[one.id, displayPeelId(one.peel_id), one.hostname, one.state, one.trust],
-    ...(proves ? [one.evidence ?? "-"] : []),
+    ...(proves ? [proofOf(one) ?? "-"] : []),
     ...[one.fingerprint, one.created_at],
   ]);
   return formatTable(columns, rows, style);
 }
+
+/** What a host proved in addition to its key: the type of its evidence, or `token`. */
+export const proofOf = ({ evidence, proved_by: by }: EnrollmentSummary): string | undefined =>
+  evidence ?? by?.replace(/:.*/, "");

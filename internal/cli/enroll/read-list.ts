@@ -35,10 +35,18 @@ export async function readList(bus: Bus, state: EnrollmentState | "all", isDirec
 /** What is stored, newest first. */
 async function readStored(bus: Bus, state: EnrollmentState | "all"): Promise<EnrollmentSummary[]> {
   const stored = await readEnrollments(await openEnrollments(bus));
+  const waiting = stored.filter((record) => record.state === "pending");
+  const waitingBy = Map.groupBy(waiting, ({ peelId }) => peelId);
   return stored
     .filter((record) => state === "all" || record.state === state)
     .reverse()
-    .map((record) => ({ ...namesOf(record.peelId), ...summarize(record) }));
+    .map((record) => {
+      const isContested = record.state === "pending" && (waitingBy.get(record.peelId)?.length ?? 0) > 1;
+      return {
+        ...{ ...namesOf(record.peelId), ...summarize(record) },
+        ...(isContested ? { contested: true as const } : {}),
+      };
+    });
 }
 
 /** The stored enrollments whose ids begin so, for commands that contact no master. */

@@ -97,18 +97,19 @@ export interface Chosen {
  * against the limit; so is what is named by its id, as it is decided on anyway.
  *
  * @param listed each may stand there twice, when its state changed while it was listed
- * @param marks the trust of what is left out
+ * @param marks the trust of what is left out, and whether one of several that wait under one peel id is
  */
 export function choose(
   listed: readonly EnrollmentSummary[],
   { fits, limit }: Selection,
-  marks: ReadonlySet<LeftOut>,
+  marks: { trust: ReadonlySet<LeftOut>; contested: boolean },
   named: ReadonlySet<string>,
 ): Chosen {
   const newest = new Map(listed.map((one) => [one.id, one]));
   const found = [...newest.values()].filter((one) => fits(one) && !named.has(one.id));
   found.sort((a, b) => compare(a.created_at, b.created_at) || compare(a.id, b.id));
-  const isMarked = ({ trust }: EnrollmentSummary) => marks.has(trust);
+  const isMarked = ({ trust, contested }: EnrollmentSummary) =>
+    marks.trust.has(trust) || (marks.contested && contested === true);
   return { chosen: found.filter((one) => !isMarked(one)).slice(0, limit), leftOut: found.filter(isMarked) };
 }
 

@@ -44,11 +44,13 @@ export function describeSubjects(
  */
 export function describeEnd({ scope }: Pick<Passenger, "scope">, output: unknown): Subjects {
   const answer = Object(output) as Record<string, unknown>;
-  const { jid, id, targets } = answer;
+  const { jid, id, targets, rejected } = answer;
   const { peel_id } = Object(answer.enrollment) as Record<string, unknown>;
   const token = Object(answer.token) as Record<string, unknown>;
   return {
     ...texts({ job: jid, peel: peel_id }),
+    // Other enrollments of the peel id, which an approval ends.
+    ...(scope.kind === "enrollments" && isTexts(rejected) ? { rejected } : {}),
     ...(scope.kind === "rollouts" ? texts({ rollout: id }) : {}),
     ...(scope.kind === "join-tokens" ? texts({ join_token: id }) : {}),
     ...(isTexts(targets) ? ofPeels(targets) : {}),

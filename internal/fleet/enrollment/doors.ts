@@ -41,7 +41,7 @@ export const enrollmentDoors = {
       statusWith: { field: "created", status: 201 },
       answers: {
         200: "This peel is already waiting for a decision, or was waiting and is approved now",
-        201: "The enrollment waits for a decision, or is `approved` already",
+        201: "The enrollment waits for a decision, or is `approved` already; it may replace one that proved nothing",
         401: "The challenge, a signature, the proof of a token or the evidence is not valid",
         403: "The token has ended, is used up or revoked, or is for other hosts; the host is not enrolled",
         409: "This peel id has a live enrollment",

@@ -9,6 +9,7 @@ import { type LearnedKeys, learnedFields, learnedKeys } from "../../wire/learned
 import { publicKeyField } from "../../wire/public-keys.ts";
 import { feed, operation, operatorOf, pageFields, pageOf } from "../operation/mod.ts";
 import { announce } from "./announce.ts";
+import { type ApproveDeps, approve } from "./approve.ts";
 import { type DeliverDeps, deliverCredentials } from "./credentials/mod.ts";
 import {
   type ChallengeDeps,
@@ -129,7 +130,8 @@ export const enroll = operation({
             v.literal(true),
             v.metadata({
               type: "boolean",
-              description: "The pending enrollment has another public key, and keeps it",
+              description:
+                "The pending enrollment has another public key, and keeps it: this host proved nothing more",
             }),
           ),
         ),
@@ -293,13 +295,17 @@ export const approveEnrollment = operation({
       described(v.boolean(), "Without the labels of `former`: it needs the right to remove them"),
     ),
   }),
-  output: decided,
+  output: v.object({
+    ...decided.entries,
+    rejected: v.exactOptional(
+      described(v.array(v.string()), "Ids of other enrollments that waited under its peel id"),
+    ),
+  }),
   touches: touchesId,
-  async run(deps: ApplyDeps, { id, force = false, drop_labels: dropLabels = false }, call) {
-    const operator = operatorOf(call);
-    const record = await applyEvent(deps, id, { type: "approve", operator, force, dropLabels });
-    announce(call, "approve", record, operator);
-    return { enrollment: toStored(record) };
+  async run(deps: ApproveDeps, { id, force = false, drop_labels: dropLabels = false }, call) {
+    const { record, rejected } = await approve(deps, { id, force, dropLabels }, call);
+    announce(call, "approve", record, operatorOf(call), rejected.length === 0 ? {} : { rejected });
+    return { enrollment: toStored(record), ...(rejected.length === 0 ? {} : { rejected }) };
   },
 });
 

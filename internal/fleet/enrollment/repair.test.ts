@@ -88,7 +88,8 @@ test("storage decides, not what this master has seen so far", async () => {
       ...{ revision, createdAt: clockStart - 61_000 },
     },
   ];
-  repairOrphans({ enrollments, directory: { ready: Promise.resolve(), unindexed }, clock, log });
+  const directory = { ready: Promise.resolve(), unindexed, rivals: () => [], rivalsOf: () => [] };
+  repairOrphans({ enrollments, directory, clock, log });
   await settle();
   expect(enrollments.keys).toEqual([idOf("good"), "peel.peel-good"]);
 });

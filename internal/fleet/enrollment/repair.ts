@@ -1,6 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import { rejectReasons, rejectRivals } from "./joining/mod.ts";
 import { liveStates } from "./record/mod.ts";
 import {
   type Directory,
@@ -16,7 +17,7 @@ export const orphanAgeMs = 60_000;
 
 export interface RepairDeps {
   enrollments: Enrollments;
-  directory: Pick<Directory, "ready" | "unindexed">;
+  directory: Pick<Directory, "ready" | "unindexed" | "rivals" | "rivalsOf">;
   clock: Clock;
   log: Log;
 }
@@ -34,7 +35,8 @@ export function findOrphans(unindexed: readonly Unindexed[], now: number): Unind
 /**
  * Repairs orphans when the directory is ready, and then every minute. It checks the directory in memory:
  * without an orphan it sends no requests. A pending one is removed: it was never visible, and its peel enrolls
- * again automatically. A decided one had an index until others changed it: the index is restored.
+ * again automatically. A decided one had an index until others changed it: the index is restored. What waits next to
+ * an enrollment that was approved is rejected.
  */
 export function repairOrphans(deps: RepairDeps): { stop(): void } {
   const sweep = () => {
@@ -44,6 +46,13 @@ export function repairOrphans(deps: RepairDeps): { stop(): void } {
         deps.log.warn("orphaned enrollment record not repaired", {
           enrollment_id: orphan.id,
           error: describeError(cause),
+        }),
+      );
+    }
+    for (const peelId of new Set(deps.directory.rivals().map((rival) => rival.peelId))) {
+      endRivals(deps, peelId).catch((cause) =>
+        deps.log.warn("enrollments next to an approved one are not rejected yet", {
+          ...{ peel_id: peelId, error: describeError(cause) },
         }),
       );
     }
@@ -62,6 +71,16 @@ async function remove({ enrollments, log }: RepairDeps, orphan: Unindexed): Prom
   if (await enrollments.remove(orphan.id, orphan.revision)) {
     log.warn("orphaned enrollment record removed", { enrollment_id: orphan.id, peel_id: orphan.peelId });
   }
+}
+
+/** A master died between the approval of one of several hosts and the rejection of the others. */
+async function endRivals(deps: RepairDeps, peelId: string): Promise<void> {
+  const approved = (await findByPeel(deps.enrollments, peelId))?.current?.record;
+  if (approved === undefined || approved.state === "pending" || !liveStates.has(approved.state)) return;
+  const { decidedBy: by = "" } = approved;
+  await rejectRivals({ ...deps, rivals: deps.directory }, approved, {
+    ...{ by, reason: rejectReasons.otherApproved },
+  });
 }
 
 async function reindex({ enrollments, log }: RepairDeps, orphan: Unindexed): Promise<void> {

@@ -8,9 +8,11 @@ import { newKeyPair } from "../../identity/nkey.ts";
 import { createRecordMac } from "../../identity/record-mac.ts";
 import { attestationMessage, enrollmentMessage } from "../../wire/enrollment-messages.ts";
 import { issueChallenge } from "../enrollment/joining/challenge.ts";
-import { type EnrollDeps, takeSubmission } from "../enrollment/joining/enroll.ts";
+import type { EnrollDeps } from "../enrollment/joining/deps.ts";
+import { takeSubmission } from "../enrollment/joining/enroll.ts";
 import type { Enrollment } from "../enrollment/record/record.ts";
 import { applyEvent } from "../enrollment/store/apply.ts";
+import { createDirectory } from "../enrollment/store/directory.ts";
 import { findByPeel, readEnrollments } from "../enrollment/store/store.ts";
 import { type AddDeps, addHosts } from "./add.ts";
 import { openExpected } from "./open-ways.ts";
@@ -69,6 +71,7 @@ async function request({ peelId, key, curve }: Host, trusted = root, using = { e
   const signatureBytes = key.sign(attestationMessage(challenge.bytes, trusted));
   const master: EnrollDeps = {
     ...{ ...using, challenges, clock, random, ownCaSpkis: [root], log },
+    rivals: createDirectory({ enrollments, log }),
     pending: { take: async () => ({ giveBack: () => {} }) },
     metrics: { keyMismatch: () => {} },
     waysIn: [createExpectedWay({ ...deps(), ...using, lacks: async () => lacking })],

@@ -41,14 +41,14 @@ export function createExpectedWay(deps: ExpectedWayDeps): WayIn {
         log.warn("an expected host waits: who expected it lacks the right to give its labels", {
           ...{ peel_id: peelId, expected_by: found.host.by, lacking },
         });
-        return { decide: "hold", by };
+        return { decide: "hold", by, proven: true };
       }
       if (record.trustMismatch === true) return { decide: "hold", by, ...defined({ labels }) };
       const { id: enrollment } = record;
       const taken = await take(deps, { peelId, publicKey, enrollment }, now);
       if (taken === undefined) return undefined;
       return {
-        ...{ decide: "approve", by: deciderOf(taken) },
+        ...{ decide: "approve", by: deciderOf(taken), proven: true },
         ...defined({ labels: taken.labels }),
         async giveBack() {
           try {

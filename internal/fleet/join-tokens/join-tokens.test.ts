@@ -17,7 +17,9 @@ import { createRecordMac } from "../../identity/record-mac.ts";
 import { openSealed } from "../../identity/seal.ts";
 import { attestationMessage, enrollmentMessage } from "../../wire/enrollment-messages.ts";
 import { issueChallenge } from "../enrollment/joining/challenge.ts";
-import { type EnrollDeps, takeSubmission } from "../enrollment/joining/enroll.ts";
+import type { EnrollDeps } from "../enrollment/joining/deps.ts";
+import { takeSubmission } from "../enrollment/joining/enroll.ts";
+import { createDirectory } from "../enrollment/store/directory.ts";
 import { readEntry } from "../enrollment/store/store.ts";
 import type { OperatorCaller } from "../operation/operation.ts";
 import type { LacksForLabels } from "../roles/label-right.ts";
@@ -94,6 +96,7 @@ function startMaster(options: { dies?: (write: string) => boolean; place?: strin
   };
   const deps: EnrollDeps = {
     ...{ enrollments: stored, challenges, clock, random: systemRandom, ownCaSpkis: [pin], log },
+    rivals: createDirectory({ enrollments, log }),
     pending: { take: async () => ({ giveBack: () => {} }) },
     metrics: { keyMismatch: () => {} },
     waysIn: [createJoinTokenWay({ view, takings, mac, lacks: (...given) => lacks(...given), clock, log })],

@@ -54,13 +54,14 @@ export function createJoinTokenWay(deps: JoinTokenWayDeps): WayIn {
         log.warn("a host with a join token waits: who created it lacks the right to give its labels", {
           ...{ token: token.id, peel_id: peelId, created_by, lacking },
         });
-        return { decide: "hold", by };
+        return { decide: "hold", by, proven: true };
       }
       // Without a use: a person decides.
-      if (token.hold || candidate.record.trustMismatch === true) return { decide: "hold", by, labels };
+      if (token.hold || candidate.record.trustMismatch === true)
+        return { decide: "hold", by, labels, proven: true };
       const taken = await takings.take(token, { enrollment: candidate.record.id, peelId, publicKey });
       if (taken === undefined) return refuse(usedUp(token));
-      return { decide: "approve", by, labels, ...taken };
+      return { decide: "approve", by, labels, proven: true, ...taken };
     },
   };
 }

@@ -13,11 +13,15 @@ export interface PolicyWayDeps {
   log: Log;
 }
 
-/** Lets the policy decide about hosts. It is never asked about one that trusted another root. */
+/**
+ * Lets the policy decide about hosts. It is never asked about one that trusted another root, nor, while another host
+ * waits under the peel id, about one without evidence: a stranger would have a program run for each request.
+ */
 export function createPolicyWay({ engine, metrics, log }: PolicyWayDeps): WayIn {
   return {
-    async judge({ record }) {
-      if (record.trustMismatch === true) return undefined;
+    async judge({ record, contends }) {
+      const proves = record.evidence !== undefined;
+      if (record.trustMismatch === true || (contends === true && !proves)) return undefined;
       const decision = await engine.decide(record);
       if (decision === undefined) return undefined;
       const { rule, decide, labels, reason, failure } = decision;
@@ -28,7 +32,8 @@ export function createPolicyWay({ engine, metrics, log }: PolicyWayDeps): WayIn 
       }
       metrics.policyDecided(rule.name, decide);
       log.info("enrollment policy decided", { ...said, decide, ...defined({ reason }) });
-      return { decide, by: `policy:${rule.name}`, ...defined({ labels, reason }) };
+      const proven = proves && decide === "approve" ? { proven: true as const } : {};
+      return { decide, by: `policy:${rule.name}`, ...defined({ labels, reason }), ...proven };
     },
   };
 }

@@ -2,7 +2,7 @@ import type { App } from "../../api/mod.ts";
 import { Status } from "../../kit/status.tsx";
 import type { Column } from "../../kit/table/column.ts";
 import { monoColumn, statusColumn, textColumn, timeColumn } from "../../kit/table/columns.tsx";
-import { type Listed, trustTexts } from "./listed.ts";
+import { type Listed, proofOf, trustTexts } from "./listed.ts";
 
 /** The columns of the list; of those that wait, both fingerprints stand side by side. */
 export function columnsOf(options: {
@@ -14,7 +14,14 @@ export function columnsOf(options: {
   const { app, pending, selection } = options;
   return [
     ...(selection === undefined ? [] : [choice(selection)]),
-    textColumn("peel", "Peel", ({ peel }) => peel),
+    {
+      ...textColumn("peel", "Peel", ({ peel }: Listed) => peel),
+      show: ({ peel, contested }) => (
+        <>
+          {peel} {contested === true && <Status word="several hosts" outcome="failed" />}
+        </>
+      ),
+    },
     ...(pending ? [] : [statusColumn("state", "State", ({ state }: Listed) => state)]),
     monoColumn("fingerprint", "Fingerprint of its key", (one) => one.fingerprint, { unsorted: true }),
     {
@@ -34,7 +41,7 @@ export function columnsOf(options: {
     },
     textColumn("hostname", "Host name", ({ hostname }) => hostname, { wide: true }),
     monoColumn("address", "Address", ({ address }) => address, { wide: true }),
-    textColumn("evidence", "Proved", ({ evidence }) => evidence, { wide: true, unsorted: true }),
+    textColumn("evidence", "Proved", proofOf, { wide: true, unsorted: true }),
     timeColumn(app.now, "at", "Asked", ({ created_at: at }) => at, { wide: true }),
   ];
 }

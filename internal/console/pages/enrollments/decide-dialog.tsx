@@ -44,8 +44,11 @@ export function DecideDialog(props: {
   const drop = useSignal(false);
   const done = useSignal<readonly Listed[]>([]);
   const { verb, done: word, means, mean } = texts[action];
-  const strange = action === "approve" ? chosen.filter(({ trust }) => trust === "MISMATCH!") : [];
-  const meant = (strange.length > 0 && !force.value ? chosen.filter((one) => !strange.includes(one)) : chosen)
+  const contested = action === "approve" ? chosen.filter((one) => one.contested === true) : [];
+  // Someone has to compare the hosts with one peel id: the first of several that are chosen is not the right one.
+  const single = chosen.length === 1 ? chosen : chosen.filter((one) => !contested.includes(one));
+  const strange = action === "approve" ? single.filter(({ trust }) => trust === "MISMATCH!") : [];
+  const meant = (strange.length > 0 && !force.value ? single.filter((one) => !strange.includes(one)) : single)
     // What was done before the dialog said that something failed is not done again.
     .filter((one) => !done.value.includes(one));
   // With nobody but those that trusted another root, one must insist before anything happens.
@@ -81,6 +84,7 @@ export function DecideDialog(props: {
         ))}
         {requested.length > maxNamed && <li class="muted">and {requested.length - maxNamed} more</li>}
       </ul>
+      {contested.length > 0 && <Contested count={contested.length} alone={chosen.length === 1} />}
       {strange.length > 0 && <Insist strange={strange} force={force} />}
       {had.length > 0 && (
         <FormerLabels had={had} drop={drop} mayDrop={app.session.may("enrollments", "label")} />
@@ -118,6 +122,17 @@ function reportOf({ done, waiting, failed }: Decided<Listed>, word: string): str
   if (first === undefined) return said.join(", ");
   const others = failed.length === 1 ? "" : ` (and ${failed.length - 1} more)`;
   throw new Error([...said, `${first.one.peel}: ${first.problem}${others}`].join("; "));
+}
+
+function Contested({ count, alone }: { count: number; alone: boolean }) {
+  const left = count === 1 ? "1 host is" : `${count} hosts are`;
+  return (
+    <p class="notice failed">
+      {alone
+        ? "Other hosts that wait under the same peel id are rejected."
+        : `${left} left out, because several hosts wait under one peel id: compare them, and approve the right one alone.`}
+    </p>
+  );
 }
 
 function Insist({ strange, force }: { strange: readonly Listed[]; force: Signal<boolean> }) {

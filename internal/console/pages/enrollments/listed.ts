@@ -45,3 +45,9 @@ export const trustTexts: Readonly<Record<Listed["trust"], { word: string; outcom
   "CLONE!": { word: "two hosts", outcome: "failed" },
   TAMPERED: { word: "tampered", outcome: "failed" },
 };
+
+/** What a host proved in addition to its key: the type of its evidence, or `token`. */
+export const proofOf = ({
+  evidence,
+  proved_by: by,
+}: Pick<Listed, "evidence" | "proved_by">): string | undefined => evidence ?? by?.replace(/:.*/, "");

@@ -5,7 +5,7 @@ import { Fact } from "../../kit/fact.tsx";
 import { hrefOf } from "../../kit/router.ts";
 import { Status } from "../../kit/status.tsx";
 import { Time } from "../../kit/time.tsx";
-import { type Listed, trustTexts } from "./listed.ts";
+import { type Listed, proofOf, trustTexts } from "./listed.ts";
 
 /** One enrollment: what to compare before a decision, side by side. */
 export function OneEnrollment({ app, one }: { app: App; one: Listed }) {
@@ -13,6 +13,12 @@ export function OneEnrollment({ app, one }: { app: App; one: Listed }) {
   const own = fleet?.fingerprints ?? (fleet?.fingerprint === "" ? [] : [fleet?.fingerprint ?? "…"]);
   return (
     <>
+      {one.contested === true && (
+        <p class="notice failed">
+          Several hosts wait under this peel id. Compare their fingerprints, addresses and what they proved:
+          if you approve one of them, the others are rejected.
+        </p>
+      )}
       <div class="grid">
         <Fingerprint
           title="Key of the host"
@@ -57,7 +63,7 @@ function Details({ app, one }: { app: App; one: Listed }) {
       </Fact>
       <Fact name="Host name">{one.hostname || "not reported"}</Fact>
       <Fact name="Address" as="mono" value={one.address ?? "not recorded"} />
-      <Fact name="Proved">{one.evidence ?? "only its key"}</Fact>
+      <Fact name="Proved">{proofOf(one) ?? "only its key"}</Fact>
       <Fact name="Asked">
         <Time at={one.created_at} now={app.now} />
       </Fact>

@@ -26,8 +26,8 @@ export async function admissionOf(
  * that trusted another root is never approved or rejected without a person, but gets its labels.
  */
 export function eventOfAdmission(
-  record: Pick<Enrollment, "trustMismatch" | "labels" | "former">,
-  { decide, by, labels, reason }: Admission,
+  record: Pick<Enrollment, "trustMismatch" | "labels" | "former" | "provedBy">,
+  { decide, by, labels, reason, proven }: Admission,
 ): EnrollmentEvent | undefined {
   const isDecided = decide !== "hold" && record.trustMismatch !== true;
   if (isDecided && decide === "approve") {
@@ -36,8 +36,16 @@ export function eventOfAdmission(
     return { type: "approve", operator: by, force: false, ...defined({ labels }) };
   }
   if (isDecided) return { type: "reject", operator: by, ...defined({ reason }) };
+  const proof = proven === true && record.trustMismatch !== true && record.provedBy !== by ? { by } : {};
   const isNew = labels !== undefined && !isSameSet(labels, record.labels);
-  return isNew ? { type: "label", labels } : undefined;
+  const event = { ...proof, ...(isNew ? { labels } : {}) };
+  return Object.keys(event).length === 0 ? undefined : { type: "hold", ...event };
+}
+
+/** The record of a host that proved itself, as it is stored before it is decided about. */
+export function withProof(record: Enrollment, admission: Admission | undefined): Enrollment {
+  const isProven = admission?.proven === true && record.trustMismatch !== true;
+  return isProven ? { ...record, provedBy: admission.by } : record;
 }
 
 /** The record as an admission makes it, before it is stored for the first time. */

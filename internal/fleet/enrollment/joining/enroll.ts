@@ -1,79 +1,20 @@
-import type { Clock } from "../../../base/clock.ts";
-import { defined } from "../../../base/defined.ts";
 import { SvcError } from "../../../base/errors.ts";
-import { newId, type Random } from "../../../base/id.ts";
-import type { Log } from "../../../base/log.ts";
 import { conflict, retryOnConflict } from "../../../base/retry-on-conflict.ts";
 import { verifySignature } from "../../../identity/mod.ts";
 import { attestationMessage, enrollmentMessage } from "../../../wire/enrollment-messages.ts";
-import {
-  type Enrollment,
-  type EnrollmentEvent,
-  type Evidence,
-  formerFrom,
-  liveStates,
-  transition,
-} from "../record/mod.ts";
-import { applyEvent, type Enrollments, findByPeel, insertEnrollment, lastVouched } from "../store/mod.ts";
-import { admissionOf, admitted, eventOfAdmission, isLetIn } from "./admit.ts";
-import { type Challenges, consumeChallenge } from "./challenge.ts";
-import { type NoteCopyDeps, noteCopy } from "./note-copy.ts";
-import type { PendingTable } from "./pending-table.ts";
-import { provenEvidence, type VerifyEvidence, withEvidence } from "./proven.ts";
+import { type Enrollment, formerFrom, liveStates, transition } from "../record/mod.ts";
+import { type FoundByPeel, findByPeel, insertEnrollment } from "../store/mod.ts";
+import { admissionOf, admitted, eventOfAdmission, isLetIn, withProof } from "./admit.ts";
+import { consumeChallenge } from "./challenge.ts";
+import { contend, contendAgain } from "./contend.ts";
+import type { EnrollDeps, EnrollResult, Proof } from "./deps.ts";
+import { newRecord } from "./new-record.ts";
+import { noteCopy } from "./note-copy.ts";
+import { lastGood, rejectReasons, rejectRivals, takenError } from "./other-host.ts";
+import { provenEvidence, withEvidence } from "./proven.ts";
+import { decideUnlessDecided, recorded } from "./recorded.ts";
 import type { Submission } from "./validate.ts";
-import type { Admission, WayIn } from "./way-in.ts";
-
-export interface EnrollDeps {
-  enrollments: Enrollments;
-  challenges: Challenges;
-  /**
-   * Whether this master knows of an enrollment of a peel. What it does not know yet is found when the new one is
-   * stored.
-   */
-  isKnown?(peelId: string): boolean;
-  clock: Clock;
-  random: Random;
-  /**
-   * SPKI pins of this fleet's own CA roots: two while the root is rotated, none when the master does not know it
-   * (external mode).
-   */
-  readonly ownCaSpkis: readonly string[];
-  /** The places for enrollments that wait for a decision. */
-  pending: PendingTable;
-  /** What may decide in place of an operator, in this order. */
-  waysIn: readonly WayIn[];
-  /** Absent when this master is not configured for any evidence. */
-  verifyEvidence?: VerifyEvidence;
-  /**
-   * Records a decision that no operator makes, before it is stored.
-   *
-   * @returns called once with how it ended
-   * @throws SvcError `unavailable` when it cannot be recorded: then nothing is decided
-   */
-  begin(decision: Decision): Promise<(outcome: "done" | "failed") => Promise<void>>;
-  /** Where the copy of a host is noted; absent in tests of other parts. */
-  copies?: NoteCopyDeps;
-  metrics: { keyMismatch(): void };
-  log: Log;
-}
-
-/** A decision of a way in, as the audit records it. */
-export interface Decision {
-  action: "enrollments.approve" | "enrollments.reject";
-  /** `token:<id>` */
-  by: string;
-  enrollment: string;
-  /** Encoded. */
-  peel: string;
-}
-
-export interface EnrollResult {
-  record: Enrollment;
-  /** Whether this call created the record; otherwise it waited already. */
-  created: boolean;
-  /** The existing record has another public key than this submission. */
-  keyMismatch: boolean;
-}
+import type { Admission } from "./way-in.ts";
 
 /**
  * Verifies a submission, lets the ways in decide, and creates the enrollment, in `pending` when none of them did. A
@@ -101,82 +42,84 @@ export async function takeSubmission(
   const evidence = await provenEvidence(deps, submission, challenge);
   deps.log.info("enrollment.verify.success", { peel_id: peelId, evidence: evidence?.type });
 
+  const proof = { submission, challenge, evidence, address };
   let isNew = deps.isKnown?.(peelId) === false;
-  const attempt = async () => {
-    const found = isNew ? undefined : await findByPeel(deps.enrollments, peelId);
+  const attempt = () => {
+    const mayBeKnown = !isNew;
     isNew = false;
-    const current = found?.current?.record;
-    if (current?.state === "pending") {
-      return decidePending(deps, current, { submission, challenge, evidence });
-    }
-    if (current !== undefined && isLetIn(current) && current.publicKey === publicKey) {
-      // The answer was lost, and this host proved that it is the one that was admitted.
-      return { record: current, created: false, keyMismatch: false };
-    }
-    if (current !== undefined && liveStates.has(current.state)) {
-      // The client has not proved that it is this peel, so it must not learn the ID or the state.
-      throw takenError();
-    }
-    const ended = current ?? (found && (await lastGood(deps, found.id)));
-    // No longer valid, and live when a master last wrote it.
-    if (found !== undefined && ended !== undefined && liveStates.has(ended.state)) {
-      deps.log.warn("enrollment refused: the record of this peel was changed by others", {
-        enrollment_id: found.id,
-        peel_id: peelId,
-      });
-      throw takenError();
-    }
-    const place = await deps.pending.take(peelId);
-    let stored: Enrollment | undefined;
-    try {
-      const before = { ...defined({ address, evidence }), ...formerFrom(ended) };
-      const record = newRecord(deps, submission, challenge, before);
-      const admission = await admissionOf(deps.waysIn, { submission, record, challenge });
-      const made = admitted(record, admission, deps.clock.now());
-      stored = await recorded(deps, made, admission, () =>
-        storeNew(deps, { record, made, admission, indexRevision: found?.indexRevision }),
-      );
-    } finally {
-      place.giveBack(stored?.id);
-    }
-    return stored === undefined ? conflict : { record: stored, created: true, keyMismatch: false };
+    return decideOn(deps, proof, mayBeKnown);
   };
-  return retryOnConflict(attempt, { exhausted: "other requests are enrolling this peel_id: try again" });
+  const exhausted = "other requests are enrolling this peel_id: try again";
+  const result = await retryOnConflict(attempt, { exhausted });
+  const { state, decidedBy: by = "" } = result.record;
+  if (state === "approved" && !result.keyMismatch) {
+    await rejectRivals(deps, result.record, { by, reason: rejectReasons.replaced });
+  }
+  return result;
 }
 
-/**
- * Stores a record as an admission made it: a decision is in the audit before, and what it took is given back when
- * the record is not stored.
- *
- * @param store returns `undefined` when a race was lost
- */
-async function recorded(
-  deps: Pick<EnrollDeps, "begin" | "log">,
-  made: Enrollment,
-  admission: Admission | undefined,
-  store: () => Promise<Enrollment | undefined>,
-): Promise<Enrollment | undefined> {
-  let stored: Enrollment | undefined;
-  const isDecided = made.state !== "pending";
-  try {
-    const action = made.state === "rejected" ? "enrollments.reject" : "enrollments.approve";
-    const { id: enrollment, peelId: peel, decidedBy: by = "" } = made;
-    const end = isDecided ? await deps.begin({ action, by, enrollment, peel }) : undefined;
+async function decideOn(
+  deps: EnrollDeps,
+  proof: Proof,
+  mayBeKnown: boolean,
+): Promise<EnrollResult | typeof conflict> {
+  const { peelId, publicKey } = proof.submission;
+  const found = mayBeKnown ? await findByPeel(deps.enrollments, peelId) : undefined;
+  const current = found?.current?.record;
+  const isOwn = current?.publicKey === publicKey;
+  if (current !== undefined && isOwn && isLetIn(current)) {
+    // The answer was lost, and this host proved that it is the one that was admitted.
+    return { record: current, created: false, keyMismatch: false };
+  }
+  if (current !== undefined && current.state !== "pending" && liveStates.has(current.state)) {
+    // The client has not proved that it is this peel, so it must not learn the ID or the state.
+    throw takenError();
+  }
+  const ended = current ?? (found && (await lastGood(deps.enrollments, found.id)));
+  // No longer valid, and live when a master last wrote it.
+  if (found !== undefined && current === undefined && ended !== undefined && liveStates.has(ended.state)) {
+    deps.log.warn("enrollment refused: the record of this peel was changed by others", {
+      enrollment_id: found.id,
+      peel_id: peelId,
+    });
+    throw takenError();
+  }
+  const waiting = current?.state === "pending" ? current : undefined;
+  if (waiting !== undefined && isOwn && waiting.rivalOf === undefined) {
+    return decidePending(deps, waiting, proof);
+  }
+  const own = deps.rivals.rivalsOf(peelId).find((rival) => rival.publicKey === publicKey);
+  const ownId = isOwn ? waiting?.id : own?.id;
+  if (ownId !== undefined) return contendAgain(deps, ownId, isOwn ? undefined : waiting, proof);
+  if (found !== undefined && waiting !== undefined) return contend(deps, found, waiting, proof);
+  return enrollNew(deps, proof, found, ended);
+}
+
+/** The first host with a peel id, or the first after one that has left. @param ended the enrollment of that one */
+async function enrollNew(
+  deps: EnrollDeps,
+  proof: Proof,
+  found: FoundByPeel | undefined,
+  ended: Enrollment | undefined,
+): Promise<EnrollResult | typeof conflict> {
+  const { submission, challenge, address } = proof;
+  const indexRevision = found?.indexRevision;
+  const requested = newRecord(deps, proof, formerFrom(ended));
+  const admission = await admissionOf(deps.waysIn, { submission, record: requested, challenge });
+  const record = withProof(requested, admission);
+  const made = admitted(record, admission, deps.clock.now());
+  const stored = await recorded(deps, made, admission, async () => {
+    const proven = record.provedBy !== undefined;
+    const place = await deps.pending.take({ address, proven, waits: made.state === "pending" });
+    let written: Enrollment | undefined;
     try {
-      if (isDecided) admission?.assertHeld?.();
-      stored = await store();
+      written = await storeNew(deps, { record, made, admission, indexRevision });
     } finally {
-      await end?.(stored === undefined ? "failed" : "done");
+      place.giveBack(written?.id);
     }
-  } finally {
-    // A use that admits no host is not used.
-    if (stored?.state !== "approved") await admission?.giveBack?.();
-  }
-  if (stored !== undefined && isDecided) {
-    const { id: enrollment_id, peelId: peel_id, decidedBy: operator } = stored;
-    deps.log.info(`enrollment ${stored.state}`, { enrollment_id, peel_id, operator });
-  }
-  return stored;
+    return written;
+  });
+  return stored === undefined ? conflict : { record: stored, created: true, keyMismatch: false };
 }
 
 /**
@@ -205,41 +148,12 @@ interface NewRecord {
   indexRevision: number | undefined;
 }
 
-/** @returns `undefined` when an operator was first */
-async function decideUnlessDecided(
-  deps: Pick<EnrollDeps, "enrollments" | "clock">,
-  id: string,
-  event: EnrollmentEvent,
-): Promise<Enrollment | undefined> {
-  try {
-    return await applyEvent(deps, id, event);
-  } catch (thrown) {
-    if (thrown instanceof SvcError && thrown.kind === "invalid_transition") return undefined;
-    throw thrown;
-  }
-}
-
-/** What a host that asks has proved. */
-interface Proof {
-  submission: Submission;
-  challenge: Uint8Array;
-  evidence: Evidence | undefined;
-}
-
-/** A host that asks again: it may have a way in now. A host with another key gets nothing. */
+/** A host that asks again: it may have a way in now. */
 async function decidePending(
   deps: EnrollDeps,
   found: Enrollment,
   { submission, challenge, evidence }: Proof,
 ): Promise<EnrollResult | typeof conflict> {
-  if (found.publicKey !== submission.publicKey) {
-    deps.metrics.keyMismatch();
-    deps.log.warn("enrollment repeated with another key", {
-      enrollment_id: found.id,
-      peel_id: found.peelId,
-    });
-    return { record: found, created: false, keyMismatch: true };
-  }
   const record = await withEvidence(deps, found, evidence);
   const admission = await admissionOf(deps.waysIn, { submission, record, challenge, waits: true });
   const event = admission === undefined ? undefined : eventOfAdmission(record, admission);
@@ -252,19 +166,6 @@ async function decidePending(
   return stored === undefined ? conflict : { record: stored, created: false, keyMismatch: false };
 }
 
-function takenError(): SvcError {
-  return new SvcError(
-    "conflict",
-    "peel_id already has an active enrollment: an operator must revoke it first",
-  );
-}
-
-/** A record that is no longer valid, as a master last wrote it. */
-async function lastGood({ enrollments }: EnrollDeps, id: string): Promise<Enrollment | undefined> {
-  if (enrollments.vouchers === undefined) return undefined;
-  return (await lastVouched(enrollments, enrollments.vouchers, id))?.record;
-}
-
 function verifyAttestation(submission: Submission, challenge: Uint8Array): void {
   const { attestation, publicKey } = submission;
   if (attestation === undefined) return;
@@ -272,35 +173,4 @@ function verifyAttestation(submission: Submission, challenge: Uint8Array): void 
   if (!verifySignature("user", publicKey, message, attestation.signatureBytes)) {
     throw new SvcError("unauthorized", "trust_signature verification failed");
   }
-}
-
-function newRecord(
-  deps: EnrollDeps,
-  submission: Submission,
-  challenge: Uint8Array,
-  seen: Pick<Enrollment, "address" | "evidence" | "former">,
-): Enrollment {
-  const now = deps.clock.now();
-  const { attestation } = submission;
-  return {
-    id: newId("enr", now, deps.random),
-    peelId: submission.peelId,
-    publicKey: submission.publicKey,
-    curvePublicKey: submission.curvePublicKey,
-    ...defined({ hostname: submission.hostname, metadata: submission.metadata }),
-    ...seen,
-    state: "pending",
-    ...(attestation === undefined
-      ? {}
-      : {
-          trustedCaSpki: attestation.caSpki,
-          trustSignature: attestation.signature,
-          // Without its own root a master cannot verify the attestation, and does not claim a match.
-          trustMismatch: deps.ownCaSpkis.length > 0 && !deps.ownCaSpkis.includes(attestation.caSpki),
-        }),
-    enrollChallenge: challenge,
-    enrollSignature: submission.signature,
-    createdAt: now,
-    updatedAt: now,
-  };
 }

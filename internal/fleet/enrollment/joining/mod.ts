@@ -6,8 +6,10 @@ export {
   maxMadeChallenges,
   readChallenge,
 } from "./challenge.ts";
-export { type EnrollDeps, takeSubmission } from "./enroll.ts";
+export type { EnrollDeps } from "./deps.ts";
+export { takeSubmission } from "./enroll.ts";
 export { tpmKeyFields } from "./evidence-field.ts";
+export { promote, rejectReasons, rejectRivals } from "./other-host.ts";
 export { createPendingTable } from "./pending-table.ts";
 export {
   challengeIdField,

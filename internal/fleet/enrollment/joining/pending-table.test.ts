@@ -2,11 +2,15 @@ import { expect, test } from "bun:test";
 import { memoryBucket } from "../../../../test/harness/bucket.ts";
 import { manualClock } from "../../../../test/harness/clock.ts";
 import { recordingLog } from "../../../../test/harness/log.ts";
+import { defined } from "../../../base/defined.ts";
 import type { Enrollment } from "../record/record.ts";
+import { applyEvent } from "../store/apply.ts";
 import { createDirectory } from "../store/directory.ts";
 import { insertEnrollment } from "../store/store.ts";
 import { createPendingTable } from "./pending-table.ts";
 
+/** A host that proved nothing, and waits. */
+const stranger = { address: undefined, waits: true, proven: false };
 const idOf = (name: string) => `enr-${name.padStart(27, "0")}`;
 
 function setup(max: number, space: { bytes: number; maxBytes: number } | undefined = undefined) {
@@ -21,7 +25,7 @@ function setup(max: number, space: { bytes: number; maxBytes: number } | undefin
     return space;
   };
   const table = createPendingTable({ directory, max, space: measure, metrics, clock });
-  const store = (name: string, state: Enrollment["state"] = "pending") =>
+  const store = (name: string, state: Enrollment["state"] = "pending", address?: string) =>
     insertEnrollment(
       enrollments,
       {
@@ -29,13 +33,16 @@ function setup(max: number, space: { bytes: number; maxBytes: number } | undefin
         peelId: name,
         publicKey: "U",
         curvePublicKey: "X",
+        ...defined({ address }),
         state,
         createdAt: 1_000,
         updatedAt: 1_000,
       },
       undefined,
     );
-  return { clock, table, store, deferred: () => deferred, measured: () => measured };
+  const reject = (name: string) =>
+    applyEvent({ enrollments, clock }, idOf(name), { type: "reject", operator: "ann" });
+  return { clock, table, store, reject, deferred: () => deferred, measured: () => measured };
 }
 const full = expect.objectContaining({ kind: "unavailable", retryAfterMs: 60_000 });
 
@@ -43,66 +50,124 @@ test("only what is pending takes a place, and a full table says when to come aga
   const { table, store, deferred } = setup(2);
   await store("active-1", "active");
   await store("web-1");
-  (await table.take("web-2")).giveBack();
+  (await table.take(stranger)).giveBack();
   await store("web-2");
-  await expect(table.take("web-3")).rejects.toThrow(full);
+  await expect(table.take(stranger)).rejects.toThrow(full);
   expect(deferred()).toBe(1);
 });
 
 test("enrollments of one moment do not exceed the limit together", async () => {
   const { table } = setup(3);
-  const places = await Promise.all(["a-1", "a-2", "a-3"].map((name) => table.take(name)));
-  await expect(table.take("a-4")).rejects.toThrow(full);
+  const places = await Promise.all(["a-1", "a-2", "a-3"].map(() => table.take(stranger)));
+  await expect(table.take(stranger)).rejects.toThrow(full);
   places[0]?.giveBack();
-  await table.take("a-4");
-  await expect(table.take("a-5")).rejects.toThrow(full);
+  await table.take(stranger);
+  await expect(table.take(stranger)).rejects.toThrow(full);
 });
 
 test("a stored record counts once, as soon as the directory knows it", async () => {
   const { table, store } = setup(2);
-  const place = await table.take("a-1");
+  const place = await table.take(stranger);
   place.giveBack(idOf("a-1"));
-  (await table.take("a-2")).giveBack();
+  (await table.take(stranger)).giveBack();
   await store("a-1");
-  await table.take("a-2");
-  await expect(table.take("a-3")).rejects.toThrow(full);
+  await table.take(stranger);
+  await expect(table.take(stranger)).rejects.toThrow(full);
 });
 
 test("an enrollment that is decided about takes no place, as soon as the directory knows it", async () => {
   const { table, store } = setup(1);
-  (await table.take("a-1")).giveBack(idOf("a-1"));
-  await expect(table.take("a-2")).rejects.toThrow(full);
+  (await table.take(stranger)).giveBack(idOf("a-1"));
+  await expect(table.take(stranger)).rejects.toThrow(full);
   await store("a-1", "active");
-  await table.take("a-2");
+  await table.take(stranger);
 });
 
 test("a record that the directory never sees does not take its place for ever", async () => {
   const { table, clock } = setup(1);
-  (await table.take("a-1")).giveBack(idOf("a-1"));
-  await expect(table.take("a-2")).rejects.toThrow(full);
+  (await table.take(stranger)).giveBack(idOf("a-1"));
+  await expect(table.take(stranger)).rejects.toThrow(full);
   clock.advance(10_000);
-  await table.take("a-2");
+  await table.take(stranger);
 });
 
 test("newcomers leave a quarter of the bucket for decisions, also those of one moment", async () => {
   const kibibyte = 1024;
   const { table, deferred } = setup(1_000, { bytes: 726 * kibibyte, maxBytes: 1_024 * kibibyte });
   // 768 KiB are for newcomers, and each may take 8 KiB.
-  const results = await Promise.allSettled(Array.from({ length: 10 }, (_, at) => table.take(`a-${at}`)));
+  const results = await Promise.allSettled(Array.from({ length: 10 }, () => table.take(stranger)));
   expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(5);
   expect(deferred()).toBe(5);
   const open = setup(1_000, { bytes: 1e12, maxBytes: -1 });
-  await open.table.take("a-1");
+  await open.table.take(stranger);
 });
 
 test("the bucket is measured once for many enrollments, and again after a second", async () => {
   const { table, clock, measured } = setup(1_000, { bytes: 0, maxBytes: 1e9 });
   for (let count = 0; count < 128; count++) {
-    (await table.take(`a-${count}`)).giveBack(idOf(`a-${count}`));
+    (await table.take(stranger)).giveBack(idOf(`a-${count}`));
   }
   expect(measured()).toBeLessThanOrEqual(3);
   const before = measured();
   clock.advance(1_000);
-  await table.take("b");
+  await table.take(stranger);
   expect(measured()).toBe(before + 1);
+});
+
+const proven = { ...stranger, proven: true };
+const from = (address: string) => ({ ...stranger, address });
+
+test("who proved itself, or is decided about, is not refused because others wait", async () => {
+  const { table, store } = setup(1);
+  await store("web-1");
+  await expect(table.take(stranger)).rejects.toThrow(full);
+  for (let count = 0; count < 3; count++) await table.take(proven);
+  await table.take({ ...stranger, waits: false });
+});
+
+test("places of those who proved themselves keep nobody else out while they are stored", async () => {
+  const { table } = setup(1);
+  for (let count = 0; count < 3; count++) await table.take(proven);
+  await table.take(stranger);
+  await expect(table.take(stranger)).rejects.toThrow(full);
+});
+
+test("strangers leave room in the bucket for those who prove themselves, and those for decisions", async () => {
+  const kibibyte = 1024;
+  const { table } = setup(1_000, { bytes: 760 * kibibyte, maxBytes: 1_024 * kibibyte });
+  await table.take(stranger);
+  await expect(table.take(stranger)).rejects.toThrow(full);
+  // 896 KiB are for them.
+  const results = await Promise.allSettled(Array.from({ length: 30 }, () => table.take(proven)));
+  expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(16);
+});
+
+test.each([
+  ["192.0.2.7", "::ffff:192.0.2.7", "192.0.2.8"],
+  ["2001:db8:1:2::1", "2001:db8:1:ffff::7", "2001:db8:2::1"],
+])("one source holds a tenth of the places, rounded up: %s", async (one, same, other) => {
+  const { table, store, deferred } = setup(11);
+  const refused = expect.objectContaining({
+    ...{ kind: "unavailable", retryAfterMs: 60_000 },
+    message: expect.stringContaining("too many enrollments from this address are pending"),
+  });
+  (await table.take(from(one))).giveBack(idOf("web-1"));
+  const place = await table.take(from(same));
+  await expect(table.take(from(one))).rejects.toThrow(refused);
+  // What is stored counts once, and what is decided no longer.
+  await store("web-1", "pending", same);
+  await expect(table.take(from(one))).rejects.toThrow(refused);
+  await table.take(from(other));
+  await table.take({ ...proven, address: one });
+  place.giveBack();
+  await table.take(from(one));
+  expect(deferred()).toBe(2);
+});
+
+test("a decision gives the place back to its source", async () => {
+  const { table, store, reject } = setup(10);
+  await store("web1", "pending", "192.0.2.7");
+  await expect(table.take(from("192.0.2.7"))).rejects.toThrow("from this address");
+  await reject("web1");
+  await table.take(from("192.0.2.7"));
 });

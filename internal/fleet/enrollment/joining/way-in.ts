@@ -10,6 +10,8 @@ export interface Candidate {
   challenge: Uint8Array;
   /** It waits already; absent when it asks for the first time. */
   waits?: true;
+  /** A host with another key waits under this peel id: only a host that proves itself is decided about. */
+  contends?: true;
 }
 
 export const decisions = ["approve", "reject", "hold"] as const;
@@ -23,6 +25,8 @@ export interface Admission {
   by: string;
   labels?: Labels;
   reason?: string;
+  /** The host proved itself with more than a key of its own: it comes before those that did not. */
+  proven?: true;
   /**
    * Called right before the record is stored as decided.
    *

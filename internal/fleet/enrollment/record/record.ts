@@ -48,6 +48,12 @@ export const enrollmentFields = {
   address: ["address", optional(text), "Address from which the host asked to join"],
   evidence: ["evidence", optional(evidence), "What the host proved about itself, in addition to its key"],
   state: v.picklist(enrollmentStates),
+  provedBy: ["proved_by", optional(text), "What the host proved itself with before it waited: a token"],
+  rivalOf: [
+    "rival_of",
+    optional(text),
+    "Id of the enrollment with another key that waited when this host proved itself",
+  ],
   decidedBy: ["DecidedBy", optional(text), "Operator who made the last decision"],
   rejectReason: ["RejectReason", optional(text)],
   revokeReason: ["RevokeReason", optional(text)],

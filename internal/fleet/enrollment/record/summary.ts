@@ -34,6 +34,18 @@ export const enrollmentSummary = titled(
     evidence: v.exactOptional(
       described(v.picklist(evidenceTypes), "What the host proved about itself, in addition to its key"),
     ),
+    proved_by: v.exactOptional(
+      described(v.string(), "What the host proved itself with before it waited: `token:<id>`"),
+    ),
+    contested: v.exactOptional(
+      v.pipe(
+        v.literal(true),
+        v.metadata({
+          type: "boolean",
+          description: "Another host waits under the same peel id, with another key",
+        }),
+      ),
+    ),
     trusted_ca_spki: v.exactOptional(
       described(v.string(), "SPKI pin of the CA root that the peel trusted; only while it is pending"),
     ),
@@ -52,7 +64,7 @@ const listed = record(
     ...someOf(enrollmentFields, ["id", "peelId", "publicKey", "hostname", "address", "labels", "leftSites"]),
     ...someOf(enrollmentFields, ["former"]),
     ...someOf(enrollmentFields, ["state", "trustedCaSpki", "trustMismatch", "credsExpiresAt"]),
-    ...someOf(enrollmentFields, ["cloneSuspected", "copiedAt", "busPublicKey"]),
+    ...someOf(enrollmentFields, ["cloneSuspected", "copiedAt", "busPublicKey", "provedBy", "rivalOf"]),
     createdAt: ["created_at", timestamp],
     // Of these no more than is listed, since they take longer than all others together.
     evidence: optional(part({ type: v.picklist(evidenceTypes) }, { isOpen })),
@@ -88,6 +100,8 @@ export type KnownEnrollment = EnrollmentSummary & {
   publicKey: string;
   /** When a copy of its host asked to join, milliseconds since the Unix epoch. */
   copiedAt?: number;
+  /** The enrollment that waited when it was made, while it waits as well. */
+  rivalOf?: string;
   /** Two hosts appear to hold this identity, whatever else lists show. */
   cloneSuspected: boolean;
 };
@@ -100,11 +114,11 @@ export type KnownEnrollment = EnrollmentSummary & {
  */
 export function readSummary(map: StoredMap): KnownEnrollment {
   const found = listed.parse(map);
-  const { labels, leftSites, credsExpiresAt, copiedAt, publicKey, cloneSuspected = false } = found;
+  const { labels, leftSites, credsExpiresAt, copiedAt, publicKey, rivalOf, cloneSuspected = false } = found;
   const current = found.busPublicKey === undefined ? [] : [found.busPublicKey];
   return {
     ...summaryOf(found),
-    ...defined({ labels, leftSites, credsExpiresAt, copiedAt }),
+    ...defined({ labels, leftSites, credsExpiresAt, copiedAt, rivalOf }),
     ...{ publicKey, cloneSuspected },
     busKeys: [...new Set([...current, ...(found.busKeys ?? []).map((key) => key.public_key)])],
   };
@@ -126,6 +140,7 @@ function summaryOf(record: Omit<Listed, "busKeys">): EnrollmentSummary {
     ...defined({
       address: record.address,
       evidence: record.evidence?.type,
+      proved_by: state === "pending" ? record.provedBy : undefined,
       // Only for those that wait: masters keep the summaries of a whole fleet in memory.
       trusted_ca_spki: state === "pending" ? trustedCaSpki : undefined,
       former_labels: state === "pending" ? record.former?.labels : undefined,

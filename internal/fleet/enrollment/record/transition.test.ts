@@ -42,6 +42,8 @@ const event = fc.oneof(
     evidence: fc.constant({ type: "ssh" as const, fields: { host: "web-1" } }),
   }),
   fc.record({ type: fc.constant("label" as const), labels }),
+  fc.record({ type: fc.constant("hold" as const), by: fc.constant("token:jtk-1"), labels }),
+  fc.constant({ type: "promote" as const }),
 ) satisfies fc.Arbitrary<EnrollmentEvent>;
 
 // The table of the specification, written a second time to detect mistakes in the code.
@@ -60,6 +62,8 @@ const specified = new Set([
   "active resume active",
   "pending label pending",
   "pending prove pending",
+  "pending hold pending",
+  "pending promote pending",
   "approved label approved",
   ...["issued", "active"].flatMap((state) =>
     ["renew", "recover", "rekey", "suspect-clone", "clear-clone", "note-copy", "label"].map(

@@ -26,6 +26,10 @@ export type EnrollmentEvent =
   | { type: "note-copy" }
   /** A host that waits proved more about itself. */
   | { type: "prove"; evidence: Evidence }
+  /** A way in leaves the host to an operator. `by`: it proved itself with this. */
+  | { type: "hold"; by?: string; labels?: Labels }
+  /** It is the only one that waits under its peel id now. */
+  | { type: "promote" }
   /** The whole set. It decides nothing. */
   | { type: "label"; labels: Labels };
 
@@ -34,7 +38,10 @@ export const transitions: Record<
   EnrollmentState,
   Partial<Record<EnrollmentEvent["type"], EnrollmentState>>
 > = {
-  pending: { approve: "approved", reject: "rejected", prove: "pending", label: "pending" },
+  pending: {
+    ...{ approve: "approved", reject: "rejected", prove: "pending", label: "pending" },
+    ...{ hold: "pending", promote: "pending" },
+  },
   approved: { issue: "issued", revoke: "revoked", recover: "issued", label: "approved" },
   issued: { activate: "active", revoke: "revoked", ...whileMember("issued") },
   active: { revoke: "revoked", ...whileMember("active") },
@@ -86,7 +93,8 @@ export function transition(record: Enrollment, event: EnrollmentEvent, now: numb
   switch (event.type) {
     case "approve":
       assertTrusted(record, event.force);
-      return { ...decided(withoutFormer(next), event, now), ...labelsOfApproved(record, event) };
+      assertAlone(record);
+      return { ...approved(withoutFormer(next), event, now), ...labelsOfApproved(record, event) };
     case "reject":
       return { ...decided(next, event, now), ...(event.reason ? { rejectReason: event.reason } : {}) };
     case "issue": {
@@ -133,6 +141,14 @@ export function transition(record: Enrollment, event: EnrollmentEvent, now: numb
       return { ...next, copiedAt: now };
     case "prove":
       return { ...next, evidence: event.evidence };
+    case "hold": {
+      const { labels = {}, ...unlabelled } = next;
+      return { ...unlabelled, ...labelled(event.labels ?? labels), ...defined({ provedBy: event.by }) };
+    }
+    case "promote": {
+      const { rivalOf: _, ...alone } = next;
+      return alone;
+    }
     case "label": {
       const { labels: _, leftSites: __, ...unlabelled } = next;
       return { ...unlabelled, ...labelled(event.labels), ...leavingSites(record, event.labels, now) };
@@ -154,6 +170,22 @@ function assertTrusted({ peelId, trustMismatch }: Enrollment, force: boolean): v
     "trust_mismatch",
     `the peel ${displayPeelId(peelId)} trusted another CA root than this fleet's: find out the reason before you approve it`,
   );
+}
+
+/**
+ * Two enrollments of one peel id would be members: the other one has to go first.
+ *
+ * @throws SvcError `invalid_transition`
+ */
+function assertAlone(record: Enrollment): void {
+  if (record.rivalOf === undefined) return;
+  throw refused(record, "approve", `it waits next to ${record.rivalOf}, which has another key`);
+}
+
+/** The proof that admitted a host is named as what decided. */
+function approved(next: Enrollment, event: { operator: string }, now: number): Enrollment {
+  const { provedBy, ...rest } = decided(next, event, now);
+  return provedBy === undefined || provedBy === event.operator ? rest : { ...rest, provedBy };
 }
 
 const decided = (next: Enrollment, { operator }: { operator: string }, now: number): Enrollment => ({

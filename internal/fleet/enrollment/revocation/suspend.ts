@@ -9,7 +9,7 @@ export interface ResumeRecordDeps extends ApplyDeps {
   revocations: Pick<Revocations, "add" | "lift">;
 }
 
-/** What follows from a suspension besides the end of the connection. */
+/** What follows from a suspension rivals the end of the connection. */
 export interface SuspensionEffects {
   /** Removes what the peel left in the streams. @returns how many messages */
   purge(peelId: string): Promise<number>;

@@ -45,6 +45,14 @@ export interface Directory {
   stateOf(peelId: string): EnrollmentState | undefined;
   /** ID of the enrollment that the index of this peel points to. */
   idOf(peelId: string): string | undefined;
+  /** Whether there is a record with this ID, valid or not. */
+  knows(id: string): boolean;
+  /** Number of valid enrollments that are pending, of hosts that asked from this site. */
+  countPendingOf(site: string): number;
+  /** The enrollments that wait next to the one that the index of this peel points to. */
+  rivalsOf(peelId: string): Rival[];
+  /** Those of all peels. */
+  rivals(): (Rival & { peelId: string })[];
   /** The enrollment in force of this peel; `undefined` when it is not a member. */
   memberOf(peelId: string): Member | undefined;
   /** What the fleet says of this peel; `undefined` when it says nothing, or has no such member. */
@@ -85,6 +93,12 @@ export interface Directory {
   stop(): void;
 }
 
+/** A pending enrollment of a host that proved itself while another one waited under its peel id. */
+export interface Rival {
+  id: string;
+  publicKey: string;
+}
+
 /** What a master knows of the enrollment of a member. */
 export type Member = Pick<
   KnownEnrollment,
@@ -111,7 +125,8 @@ export function createDirectory(deps: DirectoryDeps): Directory {
   const watch = deps.enrollments.watch((change) => applyChange(roll, change));
   const listed = (record: Listed, state: EnrollmentState | "all"): EnrollmentSummary | undefined => {
     if (!isVisible(roll, record) && !isTampered(record)) return undefined;
-    return state === "all" || record.state === state ? shownOf(record) : undefined;
+    if (state !== "all" && record.state !== state) return undefined;
+    return { ...shownOf(record), ...(isContested(roll, record) ? { contested: true as const } : {}) };
   };
   return {
     ready: watch.ready,
@@ -138,6 +153,13 @@ export function createDirectory(deps: DirectoryDeps): Directory {
     countClones: () => valid(roll, (item) => item.cloneSuspected && memberStates.has(item.state)).length,
     stateOf: (peelId) => stateOf(roll, peelId),
     idOf: (peelId) => index.get(peelId),
+    knows: (id) => view.get(id) !== undefined,
+    countPendingOf: (site) => roll.pendingBySite.get(site) ?? 0,
+    rivalsOf: (peelId) => rivalsOf(roll, peelId),
+    rivals: () =>
+      [...roll.rivals.keys()].flatMap((peelId) =>
+        rivalsOf(roll, peelId).map((rival) => ({ ...rival, peelId })),
+      ),
     memberOf: (peelId) => (members.has(peelId) ? indexed(roll, peelId) : undefined),
     labelsOf: (peelId) => (members.has(peelId) ? indexed(roll, peelId)?.labels : undefined),
     isSuspended: (peelId) => indexed(roll, peelId)?.trust === "SUSPENDED",
@@ -160,6 +182,19 @@ export function createDirectory(deps: DirectoryDeps): Directory {
     subscribe: (id, run) => awaitState(roll, id, run),
     stop: () => watch.stop(),
   };
+}
+
+/** Those that wait next to what the index points to; a promoted one has its index a moment before it shows it. */
+function rivalsOf(roll: Roll, peelId: string): Rival[] {
+  const ids = [...(roll.rivals.get(peelId) ?? [])].filter((id) => roll.index.get(peelId) !== id);
+  return recordsOf(roll, ids).map(({ id, publicKey }) => ({ id, publicKey }));
+}
+
+/** Whether several hosts wait under the peel id of this record. */
+function isContested(roll: Roll, { id, peel_id, state }: Listed): boolean {
+  if (state !== "pending") return false;
+  const others = rivalsOf(roll, peel_id).filter((one) => one.id !== id);
+  return others.length > 0 || (roll.index.get(peel_id) !== id && stateOf(roll, peel_id) === "pending");
 }
 
 /** The visible records of these. */

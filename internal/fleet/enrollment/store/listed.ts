@@ -34,10 +34,10 @@ export function readListed(enrollments: Enrollments, id: string, value: Uint8Arr
 /** The fields of a list. */
 export function shownOf(record: Listed): EnrollmentSummary {
   const { id, peel_id, hostname, state, created_at, trust, fingerprint } = record;
-  const { address, evidence, trusted_ca_spki, former_labels } = record;
+  const { address, evidence, proved_by, trusted_ca_spki, former_labels } = record;
   return {
     ...{ id, peel_id, hostname, state, created_at, trust, fingerprint },
-    ...defined({ address, evidence, trusted_ca_spki, former_labels }),
+    ...defined({ address, evidence, proved_by, trusted_ca_spki, former_labels }),
   };
 }
 

@@ -7,9 +7,11 @@ export { createReadings, mapOf, type Readings, type RecordReading, readRecord } 
 export {
   decodeIndex,
   type Enrollments,
+  type FoundByPeel,
   findByPeel,
   indexKey,
   insertEnrollment,
+  insertRival,
   loadEnrollment,
   parseKey,
   pointIndex,

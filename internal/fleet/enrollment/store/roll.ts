@@ -1,5 +1,6 @@
 import { toSvcError } from "../../../base/errors.ts";
 import type { Log } from "../../../base/log.ts";
+import { siteOf } from "../../../base/names/ip-network.ts";
 import { createSortedItems, type SortedItems } from "../../../base/sorted-items.ts";
 import { type Change, createOrderedView } from "../../../bus/storage/mod.ts";
 import { type EnrollmentState, enrollmentStates, isSameSet, memberStates } from "../record/mod.ts";
@@ -24,6 +25,10 @@ export interface Roll extends DirectoryDeps {
   readonly members: SortedItems<string>;
   /** Of visible records. Each enrollment needs how many are pending, and counting them takes longer in a larger fleet. */
   readonly countsByState: Record<EnrollmentState, number>;
+  /** How many visible records are pending, by where their hosts are. */
+  readonly pendingBySite: Map<string, number>;
+  /** Pending records that stand next to the one that the index of their peel points to, by peel; nearly always empty. */
+  readonly rivals: Map<string, Set<string>>;
   /** IDs of live records whose index was not seen yet; nearly always empty. */
   readonly loose: Set<string>;
   readonly subscribers: Map<string, Set<(state: EnrollmentState) => void>>;
@@ -50,6 +55,7 @@ export function createRoll(deps: DirectoryDeps): Roll {
     ...{ ...deps, view, index: new Map(), byBusKey: createKeyIndex(), byPublicKey: createKeyIndex() },
     members: createSortedItems<string>((a, b) => (a < b ? -1 : a > b ? 1 : 0)),
     countsByState: Object.fromEntries(enrollmentStates.map((state) => [state, 0])) as Roll["countsByState"],
+    ...{ pendingBySite: new Map(), rivals: new Map() },
     ...{ loose: new Set(), subscribers: new Map(), memberListeners: new Set() },
   };
   return roll;
@@ -85,6 +91,8 @@ function onRecord(roll: Roll, record: Listed, before: Listed | undefined): void 
   roll.byBusKey.change(id, before?.busKeys, record.busKeys);
   roll.byPublicKey.change(id, before === undefined ? [] : [before.publicKey], [record.publicKey]);
   if (before !== undefined) count(roll, before, false);
+  if (before !== undefined) noteRival(roll, before, false);
+  noteRival(roll, record, isRival(record));
   judge(roll, id);
   const isOther = before?.publicKey !== record.publicKey || !isSameSet(before.labels, record.labels);
   judgeMember(roll, peel_id, before !== undefined && isOther);
@@ -98,6 +106,7 @@ function onGone(roll: Roll, record: Listed): void {
   roll.byBusKey.change(id, record.busKeys, []);
   roll.byPublicKey.change(id, [record.publicKey], []);
   roll.loose.delete(id);
+  noteRival(roll, record, false);
   count(roll, record, false);
   if (roll.enrollments.vouchers !== undefined && !isTampered(record) && state !== "pending") {
     // Masters remove only what is pending.
@@ -132,10 +141,28 @@ function judge(roll: Roll, id: string | undefined): void {
   else roll.loose.add(record.id);
 }
 
-function count({ countsByState }: Roll, record: Listed, isCounted: boolean): void {
+function count({ countsByState, pendingBySite }: Roll, record: Listed, isCounted: boolean): void {
   if ((record.counted === true) === isCounted) return;
   record.counted = isCounted;
-  countsByState[record.state] += isCounted ? 1 : -1;
+  const by = isCounted ? 1 : -1;
+  countsByState[record.state] += by;
+  if (record.state !== "pending" || record.address === undefined) return;
+  const site = siteOf(record.address);
+  const left = (pendingBySite.get(site) ?? 0) + by;
+  if (left > 0) pendingBySite.set(site, left);
+  else pendingBySite.delete(site);
+}
+
+const isRival = (record: Listed): boolean =>
+  record.state === "pending" && record.rivalOf !== undefined && !isTampered(record);
+
+function noteRival({ rivals }: Roll, { id, peel_id }: Listed, stands: boolean): void {
+  if (!stands && !rivals.has(peel_id)) return;
+  const ids = rivals.get(peel_id) ?? new Set();
+  if (stands) ids.add(id);
+  else ids.delete(id);
+  if (ids.size > 0) rivals.set(peel_id, ids);
+  else rivals.delete(peel_id);
 }
 
 /** Notes whether a peel is a member. @param isOther its key or its labels changed */

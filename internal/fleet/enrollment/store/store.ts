@@ -23,7 +23,8 @@ export interface Enrollments extends Bucket {
   readonly confirmMajority?: () => Promise<unknown>;
 }
 
-// A record is valid only while the index of its peel points to it, or after it has ended. The record is
+// A record is valid only while the index of its peel points to it, or after it has ended; one that waits next to
+// another is valid without (`rival_of`). The record is
 // written first and the index second, so that a crash between the two leaves an invisible record, never an
 // index without a record. The index moves only from nothing, or from a record that has ended, and always by
 // compare-and-swap: one of two concurrent enrollments wins.
@@ -54,7 +55,7 @@ export async function loadEnrollment(enrollments: Enrollments, id: string): Prom
     );
   }
   // Only a pending record may have no index: a decided one had an index, which stays until the record ends.
-  if (found.record.state === "pending") {
+  if (found.record.state === "pending" && found.record.rivalOf === undefined) {
     const index = await readIndex(enrollments, found.record.peelId);
     if (index?.id !== id) throw new SvcError("not_found", "the enrollment does not exist");
   }
@@ -149,6 +150,30 @@ export async function insertEnrollment(
 }
 
 /**
+ * Stores a new record next to the one that the index of its peel points to. The index is written again as it is: of two
+ * masters that do so at the same moment, one counts before the other.
+ *
+ * @param made has `rivalOf`
+ * @returns `undefined` when the index changed meanwhile; nothing of this one remains
+ */
+export async function insertRival(
+  enrollments: Enrollments,
+  made: Enrollment,
+  index: Pick<FoundByPeel, "id" | "indexRevision">,
+): Promise<Versioned | undefined> {
+  const { record, value } = sealed(enrollments, made);
+  const revision = await enrollments.create(record.id, value);
+  if (revision === undefined) throw new SvcError("internal", "an enrollment id was used twice");
+  if (!(await pointIndex(enrollments, { id: index.id, peelId: record.peelId }, index.indexRevision))) {
+    await enrollments.remove(record.id, revision);
+    return undefined;
+  }
+  const written = { record, revision };
+  enrollments.readings?.wrote(record.id, written);
+  return written;
+}
+
+/**
  * Makes the index of a peel point to a record.
  *
  * @returns `false` when the index changed meanwhile
@@ -205,8 +230,11 @@ export async function readEnrollments(enrollments: Enrollments): Promise<Enrollm
 }
 
 /** Whether a record is valid, given the index of its peel. */
-export function counts(record: Pick<Enrollment, "id" | "state">, indexed: string | undefined): boolean {
-  return indexed === record.id || !liveStates.has(record.state);
+export function counts(
+  { id, state, rivalOf }: Pick<Enrollment, "id" | "state"> & { rivalOf?: unknown },
+  indexed: string | undefined,
+): boolean {
+  return indexed === id || !liveStates.has(state) || (state === "pending" && rivalOf !== undefined);
 }
 
 /** The kind of a key of the bucket: the ID of a record, or the index of a peel. */

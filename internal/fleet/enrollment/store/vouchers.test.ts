@@ -36,6 +36,8 @@ const full: Required<Enrollment> = {
   address: "192.0.2.7",
   evidence: { type: "x509", fields: { subject: "CN=web-1", rack: 7 } },
   state: "active",
+  provedBy: "token:jtk-1",
+  rivalOf: `enr-${"b".repeat(27)}`,
   decidedBy: "ann",
   rejectReason: "no",
   revokeReason: "sold",
@@ -153,7 +155,7 @@ describe("a mutation is found", () => {
     const map = decodeMap(encodeRecord(min)) as Record<string, Plain>;
     expect(fits(map)).toBe(true);
     const added = Object.keys(stored).filter((name) => !Object.hasOwn(map, name));
-    expect(added).toHaveLength(38);
+    expect(added).toHaveLength(40);
     for (const name of added) {
       expect([name, fits({ ...map, [name]: stored[name] as Plain })]).toEqual([name, false]);
     }

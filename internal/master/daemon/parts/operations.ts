@@ -132,6 +132,7 @@ function enrollmentDeps(need: OperationsNeed): RoomDeps["enrollment"] {
     challengeTpm: { challenges, clock, ...joining.tpm },
     enroll: {
       ...{ ...joining.joining, enrollments, challenges, metrics, clock, random, log },
+      rivals: directory,
       isKnown: (peelId: string) => directory.idOf(peelId) !== undefined,
       copies: {
         ...{ enrollments, directory, clock, log },
