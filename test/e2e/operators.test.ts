@@ -102,6 +102,24 @@ test("an administrator of the file is known without any record", async () => {
   });
 });
 
+test("a record that an administrator of the file signs for itself locks nobody out", async () => {
+  const own = signOperator(recordOf(second, { roles: ["admin"] }), second.key);
+  const revision = await records.put(second.name, encodeOperator(own));
+  for (const { url, ca } of masters) {
+    const shown = await until(
+      async () => {
+        const headers = { authorization: `Bearer ${testToken}` };
+        const response = await fetch(`${url}/api/v1/operators/${second.name}`, { headers, tls: { ca } });
+        return ((await response.json()) as { operator: { record?: string; state: string } }).operator;
+      },
+      ({ record }) => record !== undefined,
+    );
+    expect(shown.state).toBe("active");
+  }
+  expect(await send(second, "whoAmI")).toMatchObject({ ok: true });
+  expect(await records.remove(second.name, revision)).toBe(true);
+});
+
 test("who is added connects with the subjects of its roles, and with nothing else", async () => {
   const anna = newOperator("anna", ["viewer"]);
   const added = await add(anna);

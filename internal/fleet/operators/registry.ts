@@ -94,6 +94,10 @@ export function createRegistry({ bucket, administrators, floors, clock, log }: R
    */
   const noteVersion = (record: SignedOperatorRecord) => {
     if (record.version <= floorOf(record.name) || !standing.isSigned(record)) return;
+    // Only another key of the file says something about an administrator of the file: after the record of its own key it
+    // would count as disabled.
+    const isOfFile = administrators().some(({ name }) => name === record.name);
+    if (isOfFile && record.key === record.publicKey) return;
     if (chainAbove(standing, record, clock.now()) === undefined) return;
     floors.note(record.name, record.version);
   };
