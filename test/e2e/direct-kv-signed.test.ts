@@ -36,6 +36,9 @@ const root = newOperator("root");
 const anna = newOperator("anna", ["admin"]);
 const vera = newOperator("vera", ["operator", "approver"]);
 const fred = newOperator("fred", ["admin"]);
+const gina = newOperator("gina", ["admin"]);
+/** Has the name of another operator. */
+const double = newOperator("anna", ["admin"]);
 const eve = newOperator("eve", ["admin"]);
 const config = { operators: { require_signed: true } };
 
@@ -62,17 +65,16 @@ beforeAll(async () => {
   owner = await connectTo(bus, "master");
   thief = await connectTo(bus, "direct");
   enrollments = await openBucket(thief, "enrollments");
-  for (const who of [anna, vera, fred]) {
+  for (const who of [anna, vera, fred, gina]) {
     const record = recordOf(who);
     const added = { record: signedRecord(record, root) };
     expect(await send(root, operatorOperations.addOperator, added)).toMatchObject({ ok: true });
-    if (who !== fred) continue;
+    if (who !== fred && who !== gina) continue;
+    const { disableOperator, removeOperator } = operatorOperations;
     const disabled = signedRecord({ ...record, version: 2, disabled: true }, root);
     expect(
-      await send(root, operatorOperations.disableOperator, { name: "fred", record: disabled }),
-    ).toMatchObject({
-      ok: true,
-    });
+      await send(root, who === fred ? disableOperator : removeOperator, { name: who.name, record: disabled }),
+    ).toMatchObject({ ok: true });
   }
 });
 afterAll(async () => {
@@ -152,8 +154,10 @@ test("without an operator file svc says that it is not signed, and masters do no
 test.each([
   ["without role admin", vera, "vera has the roles "],
   ["who is disabled", fred, "fred is disabled"],
+  ["who was removed", gina, "gina was removed"],
+  ["whose name has another key", double, "anna has another key now"],
 ])("svc writes nothing for an operator %s", async (_, who, why) => {
-  const id = await submit(`not-of-${who.name}`);
+  const id = await submit(`not-of-${who.key.publicKey.slice(1, 9).toLowerCase()}`);
   const before = await enrollments.get(id);
   const { exit, stderr } = await direct(who, "approve", id);
   expect(exit).toBe(1);

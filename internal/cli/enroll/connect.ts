@@ -1,3 +1,4 @@
+import { rfc3339 } from "../../base/clock.ts";
 import { attempt, SvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { openBucket } from "../../bus/storage/mod.ts";
@@ -8,7 +9,7 @@ import {
   signingVouchers,
 } from "../../fleet/enrollment/store/mod.ts";
 import { type Cli, flag, value, word } from "../../program/command-line/mod.ts";
-import { decodeOperator } from "../../wire/operator-record.ts";
+import { decodeOperator, lastRecordKey, type SignedOperatorRecord } from "../../wire/operator-record.ts";
 import { adminRole } from "../../wire/operator-standing.ts";
 import { directCredentials } from "../direct-credentials.ts";
 import { operatorFiles, ownOperatorFile, withBus } from "../operator.ts";
@@ -52,7 +53,7 @@ export function openEnrollments(bus: Bus): Promise<Enrollments> {
 export async function directSigner(bus: Bus, cli: Cli): Promise<DirectSigner | undefined> {
   if (operatorFiles(cli).operatorFile !== "") {
     const signer = ownOperatorFile(cli);
-    await assertTakenOver(bus, signer);
+    await assertTakenOver(bus, signer, cli.clock.now());
     return signer;
   }
   cli.say(
@@ -61,18 +62,37 @@ export async function directSigner(bus: Bus, cli: Cli): Promise<DirectSigner | u
   return undefined;
 }
 
-/** An administrator of the file has no record unless another one disabled it. */
-async function assertTakenOver(bus: Bus, { name }: DirectSigner): Promise<void> {
+async function assertTakenOver(bus: Bus, signer: DirectSigner, now: number): Promise<void> {
   const bucket = await openBucket(bus, "operators");
-  // Earlier direct.creds do not read it; what follows says whether the bus works.
-  const stored = await bucket.get(name).catch(() => undefined);
-  const record = stored && attempt(() => decodeOperator(stored.value));
-  if (record === undefined || (record.roles.includes(adminRole) && record.disabled !== true)) return;
-  const why = record.disabled === true ? "is disabled" : `has the roles ${record.roles.join(", ")}`;
+  const read = async (key: string) => {
+    // Earlier direct.creds do not read it; what follows says whether the bus works.
+    const stored = await bucket.get(key).catch(() => undefined);
+    return stored && attempt(() => decodeOperator(stored.value));
+  };
+  const { name, key } = signer;
+  const record = await read(name);
+  const last =
+    record === undefined ? await read(lastRecordKey({ name, publicKey: key.publicKey })) : undefined;
+  const why = whyIgnored(record, signer, now) ?? (last === undefined ? undefined : "was removed");
+  if (why === undefined) return;
   throw new SvcError(
     "forbidden",
     `${name} ${why}, and masters take over only what an operator with role admin signed: nothing was written; ask one, or start a master`,
   );
+}
+
+/** An administrator of the file has no record unless another one disabled it. */
+function whyIgnored(
+  record: SignedOperatorRecord | undefined,
+  { key: { publicKey } }: DirectSigner,
+  now: number,
+): string | undefined {
+  if (record === undefined) return undefined;
+  const { roles, disabled, expiresAt = Number.POSITIVE_INFINITY } = record;
+  if (disabled === true) return "is disabled";
+  if (!roles.includes(adminRole)) return `has the roles ${roles.join(", ")}`;
+  if (record.publicKey !== publicKey) return "has another key now";
+  return expiresAt <= now ? `ended at ${rfc3339(expiresAt)}` : undefined;
 }
 
 /** Opens the bucket of the records for decisions that masters take over later. */
