@@ -1,21 +1,30 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
+import { daemonSettings } from "../../internal/base/process/start-daemon.ts";
 import { startBus } from "../harness/bus.ts";
 import { startMasterBinary, startPeelBinary } from "../harness/fleet.ts";
 
 const environmentOf = (pid: number) => readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
-const setting = (pid: number) => environmentOf(pid).filter((line) => line.startsWith("MIMALLOC_"));
+const linesOf = (settings: Record<string, string>) =>
+  Object.entries(settings)
+    .map((setting) => setting.join("="))
+    .sort();
+const settingsOf = (pid: number) =>
+  environmentOf(pid)
+    .filter((line) => /^(MIMALLOC|BUN_JSC)_/.test(line))
+    .sort();
 
-test("a daemon sets the allocator in its own process, and what its service sets stays", async () => {
+test("a daemon sets allocator and collector in its own process, and what its service sets stays", async () => {
   await using bus = await startBus();
   await using master = await startMasterBinary(bus);
   // The process that was started is the one that serves: its service manager knows no other.
-  expect(setting(master.program.pid)).toEqual(["MIMALLOC_PURGE_DELAY=0"]);
+  const usual = linesOf(daemonSettings(process.constrainedMemory()));
+  expect(settingsOf(master.program.pid)).toEqual(usual);
   await using peel = startPeelBinary(bus, master.url, "idle-1");
   await peel.program.waitFor("enrollment pending");
-  expect(setting(peel.program.pid)).toEqual(["MIMALLOC_PURGE_DELAY=0"]);
-  const env = { MIMALLOC_PURGE_DELAY: "20" };
+  expect(settingsOf(peel.program.pid)).toEqual(usual);
+  const env = { MIMALLOC_PURGE_DELAY: "20", BUN_JSC_forceRAMSize: "4294967296" };
   await using own = startPeelBinary(bus, master.url, "idle-2", { env });
   await own.program.waitFor("enrollment pending");
-  expect(setting(own.program.pid)).toEqual(["MIMALLOC_PURGE_DELAY=20"]);
+  expect(settingsOf(own.program.pid)).toEqual(linesOf(env));
 });
