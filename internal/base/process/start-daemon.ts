@@ -15,7 +15,7 @@ export function daemonSettings(memoryBytes: number): Record<string, string> {
     // each time the program does: a fifth of the processor time of an idle master (docs/bench.md).
     MIMALLOC_PURGE_DELAY: "0",
     // On a host with much memory, the runtime collects only when the heap is four times as large as what is in use; else
-    // when it is twice as large. Whoever sends a master costly requests could then fill it with garbage.
+    // when it is twice as large. Costly requests would then fill a master with garbage.
     ...(memoryBytes > plentyBytes ? { BUN_JSC_forceRAMSize: `${plentyBytes}` } : {}),
   };
 }
