@@ -161,6 +161,23 @@ test("a join without a token gives nothing back", async () => {
   expect(left(home)).toBe(7);
 });
 
+test("further evidence is paid too, a failed one is charged, and before the proof there are four requests", async () => {
+  const { challenge, send, submit, submitted, left } = setup();
+  const prove = (id: string, status: number) =>
+    send(home, { ...submitted(id, undefined), step: "evidence" }, status);
+  const first = await challenge(home);
+  expect(await prove(first.id, 200)).toEqual({ status: 200, isByToken: true });
+  expect([await submit(home, first.id), left(home)]).toEqual([{ status: 201, isByToken: true }, 10]);
+  const second = await challenge(home);
+  const paid = [];
+  for (let n = 0; n < 4; n++) paid.push((await prove(second.id, 404)).isByToken);
+  // Three at the expense of the token that are charged, and one at that of its source.
+  expect([paid, left(home)]).toEqual([[true, true, true, false], 6]);
+  const third = await challenge(home);
+  await prove(third.id, 401);
+  expect([(await challenge(home)).isByToken, left(home)]).toEqual([false, 4]);
+});
+
 test("a place pays for one request at a time, of its own challenge, token and source", async () => {
   const { begin, challenge, submitted } = setup();
   const [first, second] = [await challenge(home), await challenge(away)];

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, release, tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "../../../internal/base/clock.ts";
+import { type Clock, systemClock } from "../../../internal/base/clock.ts";
 import type { Log } from "../../../internal/base/log.ts";
 import { encode } from "../../../internal/base/msgpack.ts";
 import { fromOperatorSubject } from "../../../internal/base/names/operator-subject.ts";
@@ -84,25 +84,41 @@ const route: Route = {
   handle: () => json(200, {}),
 };
 /** What a master does with a request over HTTPS, after the handshake. */
-function httpsDoor(limits = unlimited) {
+function httpsDoor(limits = unlimited, time: Clock = clock) {
+  let challenges = 0;
   const { handle } = createHandler({
-    routes: [route, { ...route, path: "/api/v1/enroll/nonce", auth: "none", budget: "strict" }],
+    routes: [
+      route,
+      { ...route, path: "/api/v1/enroll/ca", auth: "none", budget: "strict" },
+      {
+        ...{ ...route, path: "/api/v1/enroll/nonce", auth: "none", budget: "strict", join: "challenge" },
+        handle: () => json(200, { challenge_id: `chl-${++challenges}` }),
+      },
+      {
+        ...{ ...route, method: "POST", path: "/api/v1/enroll", auth: "none", budget: "strict" },
+        ...{ join: "submit", body: "json" },
+      },
+    ],
+    joinTokens: { isOpen: (id) => id === "jtk-a" },
     tokens: [{ username: "ann", token_file: join(dir, "token") }],
     budgets: createOperatorBudgets({ limits, onLimited() {}, clock, log }),
     metrics: { rateLimited() {}, connectionClosed() {}, httpRequest() {} },
-    ...{ clock, log },
+    ...{ clock: time, log },
   });
   let address = 0;
-  return async (target: string, token?: string, isFresh = false) => {
+  return async (target: string, token?: string, isFresh = false, body?: Uint8Array) => {
     const response = await handle({
       ...{
-        method: "GET",
+        method: body === undefined ? "GET" : "POST",
         target,
         ip: `10.${isFresh ? ++address >> 16 : 0}.${(address >> 8) & 255}.${address & 255}`,
       },
-      headers: new Headers(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      headers: new Headers({
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      }),
       signal: new AbortController().signal,
-      body: async () => new Uint8Array(),
+      body: async () => body ?? new Uint8Array(),
       keepOpen() {},
       prove() {},
     });
@@ -110,6 +126,12 @@ function httpsDoor(limits = unlimited) {
   };
 }
 const https = httpsDoor();
+/** Where no time passes, so that the places of the address stay. */
+const joining = httpsDoor(unlimited, { ...clock, monotonic: () => 0 });
+/** As large as a body without evidence may be. */
+const largest = new TextEncoder().encode(
+  JSON.stringify({ challenge_id: "chl-none", token: { id: "jtk-a" }, metadata: { text: "x".repeat(4_000) } }),
+);
 const httpsSpent = httpsDoor({ ...unlimited, perSecond: 1e-9, burst: 0 });
 const target = (text: string) => () => {
   try {
@@ -127,7 +149,17 @@ const doors: [door: string, before: string, refuse: Refuse][] = [
   ["bus: signed by another key", "decoded", () => free.send(signedByEve)],
   ["bus: wrong signature", "decoded, verified", () => free.send(forged)],
   ["bus: sent before", "decoded, verified, looked up", () => free.send(once)],
-  ["HTTPS: the budget of an address for enrollment is spent", "parsed", () => https("/api/v1/enroll/nonce")],
+  ["HTTPS: the budget of an address for enrollment is spent", "parsed", () => https("/api/v1/enroll/ca")],
+  [
+    "HTTPS: a token has no place for this address",
+    "parsed, token looked up",
+    () => joining("/api/v1/enroll/nonce?token=jtk-a"),
+  ],
+  [
+    "HTTPS: 4 KB of an address with a place, for another challenge",
+    "parsed, body read and parsed",
+    () => joining("/api/v1/enroll", undefined, false, largest),
+  ],
   [
     "HTTPS: the budget of an address is spent",
     "parsed, token compared",
