@@ -101,7 +101,7 @@ export function judgeClone(
   if (cloneSuspected !== true) {
     const only =
       since === undefined
-        ? "it does not name its process, so only a renewal shows a second host"
+        ? "no message of it named its process yet: until then, only a renewal shows a second host"
         : `only one instance of it was seen since ${since}`;
     const restored =
       restoredAt === undefined ? "" : `; its host was set back to an earlier state at ${restoredAt}`;

@@ -97,6 +97,21 @@ describe("no clone", () => {
         ...([...beats("C", 103, 143), [144, "B9"], [145, "A9"]] as Step[]),
       ],
     ],
+    [
+      "several of them, which a master stores bit by bit",
+      [
+        ...merged(beats("A", 0, 20), beats("B", 30, 90)),
+        ...([
+          [91, "A4"],
+          [97, "A5"],
+          [100, "B8"],
+          [104, "A6"],
+          [110, "B9"],
+          [111, "A7"],
+        ] as Step[]),
+        ...beats("B", 120, 300, 10),
+      ],
+    ],
     ["two for less than 30 s", merged(beats("A", 0, 300), beats("B", 101, 121))],
     ["two for 30 s", merged(beats("A", 0, 130), beats("B", 100, 130))],
     [
@@ -124,9 +139,9 @@ describe("no clone", () => {
 
 describe("a clone", () => {
   test.each<[string, Step[], number]>([
-    ["two at once", merged(beats("A", 0, 300), beats("B", 104, 300)), 144],
-    ["a copy of an earlier version", merged(beats("A", 0, 300), beats("-", 104, 300)), 144],
-    ["the same, with a copy of a later version", merged(beats("-", 0, 300), beats("A", 104, 300)), 144],
+    ["two at once", merged(beats("A", 0, 300), beats("B", 104, 300)), 150],
+    ["a copy of an earlier version", merged(beats("A", 0, 300), beats("-", 104, 300)), 150],
+    ["the same, with a copy of a later version", merged(beats("-", 0, 300), beats("A", 104, 300)), 150],
     ["in turns", [...beats("A", 0, 50), [60, "+"], ...beats("B", 60, 100), [120, "+"], [120, "A7"]], 120],
     [
       "in turns, days apart",
@@ -214,11 +229,11 @@ describe("a clone", () => {
   });
 
   test("is found again while there are two, and not by what was there before", () => {
-    const twins = merged(beats("A", 0, 140), beats("B", 104, 144));
+    const twins = merged(beats("A", 0, 150), beats("B", 104, 154));
     const { standing, verdicts } = run(twins);
     expect(verdicts).toHaveLength(1);
-    expect(run(beats("A", 150, 400, 16), standing).verdicts).toEqual([]);
-    const both = merged(beats("A", 150, 400, 16), beats("B", 154, 400, 6));
+    expect(run(beats("A", 160, 400, 17), standing).verdicts).toEqual([]);
+    const both = merged(beats("A", 160, 400, 17), beats("B", 164, 400, 7));
     expect(run(both, standing).verdicts[0]?.[1]).toBe("twins");
   });
 });

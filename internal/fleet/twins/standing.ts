@@ -18,8 +18,8 @@ export interface Seen {
   readonly last: number;
   /** The greatest. */
   readonly seq: number;
-  /** When it sent a message before the last one, not in the same moment. */
-  readonly before?: number;
+  /** When it sent the first message after the newest instance began. */
+  readonly again?: number;
   /** When it connected last, as far as that is known. */
   readonly connected?: number;
   /** The first message with a lower number than one before: it came late, or the process was set back. */
@@ -64,8 +64,9 @@ export function receive(standing: Standing, { instance, at }: Message): Judged {
   // It was overtaken on the way.
   if (at < known.last) return { standing: replaced(standing, { ...known, seq }) };
   const { low: _, ...rest } = known;
-  const spaced = at - known.last >= spacedMs ? { before: known.last } : {};
-  const next = replaced(standing, { ...rest, ...spaced, seq, last: at });
+  const newest = standing.seen.at(-1);
+  const isBack = known.again === undefined && newest !== undefined && newest !== known && at > newest.first;
+  const next = replaced(standing, { ...rest, ...(isBack ? { again: at } : {}), seq, last: at });
   return judge(
     connect(next, id, (opened) => isGreeting(opened, at)),
     id,
@@ -128,7 +129,7 @@ function restored(standing: Standing, { id }: Seen, { seq, at }: { seq: number; 
 }
 
 function withSeen(standing: Standing, fresh: Seen): Standing {
-  const seen = [...standing.seen, fresh];
+  const seen = [...standing.seen.map(({ again: _, ...one }) => one), fresh];
   if (seen.length <= maxSeen) return { ...standing, seen };
   const oldest = seen.reduce((old, one) => (one.last < old.last ? one : old));
   return { ...standing, seen: seen.filter((one) => one !== oldest) };
@@ -180,11 +181,13 @@ function areTwins(standing: Standing, one: Seen, other: Seen): boolean {
   return areAtOnce(earlier, later) || areInTurns(standing, earlier, later);
 }
 
-/** Both continued to send, the earlier one after the later one began, and the later one after that again. */
-function areAtOnce(earlier: Seen, later: Seen): boolean {
-  const { before = Number.NEGATIVE_INFINITY } = earlier;
-  if (before <= later.first || later.last <= before) return false;
-  return Math.min(earlier.last, later.last) - later.first > togetherMs;
+/**
+ * Both continued to send, from when the earlier one was back. What a master held up for long, it stores bit by bit: it
+ * does not take as long as a process that runs.
+ */
+function areAtOnce({ again, last }: Seen, later: Seen): boolean {
+  if (again === undefined || again <= later.first) return false;
+  return Math.min(last, later.last) - again > togetherMs;
 }
 
 /** The earlier one is back, on a connection that it opened since. Without numbers, nobody knows what came late. */
