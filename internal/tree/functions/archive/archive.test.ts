@@ -225,6 +225,7 @@ describe("beyond its limits an archive leaves nothing", () => {
       ] as const) {
         await expect(applyState(...extracted, target, { source, ...limits })).rejects.toThrow(reason);
         expect(left(target)).toEqual([[], before ?? []]);
+        expect(readdirSync(directory.path).sort()).toEqual([name, "source"]);
       }
       await proveHonest(directory.path, ...extracted, target, { source, max_bytes: "1KiB", max_files: 5 });
     },
@@ -244,7 +245,16 @@ open(sys.argv[1], "wb").write(said)`,
     );
     const plan = applyState(...extracted, target, { source: [archive], max_bytes: "1MiB" });
     await expect(plan).rejects.toThrow("its files have more than 1MiB; raise max_bytes");
-    expect(left(target)[0]).toEqual([]);
+    expect(readdirSync(directory.path)).toEqual(["liar.zip"]);
+    const deep = join(target, "deep/er");
+    const again = applyState(...extracted, deep, { source: [archive], max_bytes: "1MiB" });
+    await expect(again).rejects.toThrow("raise max_bytes");
+    expect(readdirSync(directory.path)).toEqual(["liar.zip"]);
+    // What was there before stays.
+    mkdirSync(target);
+    const into = applyState(...extracted, deep, { source: [archive], max_bytes: "1MiB" });
+    await expect(into).rejects.toThrow("raise max_bytes");
+    expect([readdirSync(directory.path).sort(), readdirSync(target)]).toEqual([["liar.zip", "target"], []]);
   });
 
   test("what extracts is stopped at the next look", async () => {

@@ -1,9 +1,9 @@
 import { closeSync, readdirSync, readSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { attempt, describeError } from "../../../base/errors.ts";
 import { openForReading, type ReadableFile } from "../../../base/files/open-for-reading.ts";
-import { type OpenedDirectory, openDirectory } from "../../../base/files/opened-directory.ts";
+import { type OpenedDirectory, openDirectory, openParent } from "../../../base/files/opened-directory.ts";
 import { createPrivateDirectory } from "../../../base/files/private-directory.ts";
 import { createEntry, writeWhole } from "../../../base/files/replace-entry.ts";
 import type { Plain } from "../../../base/msgpack.ts";
@@ -262,10 +262,37 @@ function copyVerified(
  * outside, and then moves each file into place.
  */
 async function extract(wish: Wish, file: string, context: StateContext): Promise<void> {
-  const { target, format, limits, attributes } = wish;
+  const { target, attributes } = wish;
+  const made: string[] = [];
   using into = touching("open", target, () =>
-    openDirectory(target, (parent, name) => makeDirectoryIn(parent, name, attributes)),
+    openDirectory(target, (parent, name) => {
+      makeDirectoryIn(parent, name, attributes);
+      made.push(join(parent.path, name));
+    }),
   );
+  try {
+    await extractInto(into, wish, file, context);
+  } catch (thrown) {
+    for (const path of made.reverse()) removeIfEmpty(path);
+    throw thrown;
+  }
+}
+
+/** Removes a directory that was made for what is not there now. Whatever keeps it, the reason comes first. */
+function removeIfEmpty(path: string): void {
+  attempt(() => {
+    using parent = openParent(path);
+    parent.removeEmpty(basename(path));
+  });
+}
+
+async function extractInto(
+  into: OpenedDirectory,
+  wish: Wish,
+  file: string,
+  context: StateContext,
+): Promise<void> {
+  const { target, format, limits } = wish;
   using staging = touching("create a directory in", target, () => createPrivateDirectory(into, "extracting"));
   await withinLimits(limits, staging.directory, context, (stoppable) =>
     extractArchive(file, format, staging.directory.forChild(""), stoppable),
