@@ -38,7 +38,9 @@ async function host(peelId: string, credentials?: (peel: EnrolledPeel) => string
   writeFileSync(creds, credentials?.(peel) ?? peel.credentials, { mode: 0o600 });
   writeFileSync(join(dataDir, "auth", `${peelId}.seed`), `${peel.seed}\n`, { mode: 0o600 });
   writeFileSync(join(dataDir, "auth", `${peelId}.command-keys`), `${peel.commandKeys.join("\n")}\n`);
-  const start = () => startPeel(dataDir, ["--id", peelId, "--bus-ca", bus.caFile, "--bus-url", bus.url]);
+  writeFileSync(join(dataDir, "auth", `${peelId}.enrollment`), `${peel.enrollmentId}\n`);
+  const start = (...flags: string[]) =>
+    startPeel(dataDir, ["--id", peelId, "--bus-ca", bus.caFile, "--bus-url", bus.url, ...flags]);
   return { peel, creds, start };
 }
 
@@ -109,6 +111,30 @@ test("a revoked peel says that it is revoked, once, in its log and its readiness
   );
   expect(reported(again, "bus not reachable")).toEqual([]);
 }, 60_000);
+
+test("a peel that masters say is revoked asks the bus no more, and shows its reason", async () => {
+  const { peel, start } = await host("web-6");
+  await using running = start("--master-url", master.url, "--enroll-ca", bus.caFile);
+  await running.ready;
+  expect((await operate(master, peel.enrollmentId, "revoke")).status).toBe(200);
+  await running.log.logged(/^the enrollment enr-\w+ of this peel was revoked$/);
+  // The bus writes a line for each refusal.
+  const refusals = () =>
+    bus
+      .server()
+      .output()
+      .match(/authentication error/g)?.length ?? 0;
+  const attempts = () =>
+    running.log.records.filter(({ event }) => event === "bus not reachable at other servers").length;
+  // The answer to an attempt that was under way may come until then.
+  const tried = attempts();
+  await until(attempts, (count) => count > tried);
+  const before = refusals();
+  expect(before).toBeGreaterThan(0);
+  await until(attempts, (count) => count > tried + 2);
+  expect(refusals()).toBe(before);
+  expect(await readiness(running)).toMatch(/^503 the enrollment enr-\w+ of this peel was revoked$/);
+}, 120_000);
 
 test("a suspended peel says so, and is ready again when it is resumed", async () => {
   const { peel, start } = await host("web-4");

@@ -110,7 +110,8 @@ export async function runPeel(options: PeelOptions): Promise<void> {
   };
   await inEachFleet({
     ...{ deps, accepted, signal },
-    isConnected: () => linked.view().connected?.() === true,
+    // Its masters answer a peel that is halted, which is on the bus of no other fleet.
+    isConnected: () => linked.view().connected?.() === true || obstacle.isHalted,
     async join(fleet) {
       linked = planned(fleet.signal);
       await using running = linked;

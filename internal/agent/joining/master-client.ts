@@ -37,6 +37,8 @@ export interface RequestOptions {
   body?: (trustedSpki: string | undefined) => Record<string, unknown>;
   /** Maximum number of failed attempts. Absent means the default of the client. */
   attempts?: number;
+  /** Whether no master would answer otherwise; by default unless the status is 429 or 5xx. */
+  isFinal?(answer: Answer): boolean;
 }
 
 /** A client for several masters. It stays with a master that works. */
@@ -153,8 +155,9 @@ async function tryOnce(
     const answer = await trust.use(request.url, (anchor) => attempt(options, request, anchor));
     const { status, body, verifiedBy, headers } = answer;
     const requestId = requestIdOf(headers.get("x-request-id"));
-    if (status < 500 && status !== 429) {
-      return { answer: { status, body, ...defined({ requestId, verifiedBy }) } };
+    const received: Answer = { status, body, ...defined({ requestId, verifiedBy }) };
+    if ((status < 500 && status !== 429) || request.requested.isFinal?.(received) === true) {
+      return { answer: received };
     }
     const isBusy = status === 429;
     const reason = isBusy ? "status 429: too many requests from this address" : `status ${status}`;

@@ -8,5 +8,5 @@ export { readJoinToken } from "./join-token-source.ts";
 export { createMasterClient, type MasterClient } from "./master-client.ts";
 export { acrossRotations, masterUrls, rungOf } from "./master-trust.ts";
 export { planJoin } from "./plan-join.ts";
-export { BusKeyRefused, EnrollmentEnded, recoverCredentials } from "./recover.ts";
+export { BusKeyRefused, EnrollmentEnded, EnrollmentSuspended, recoverCredentials } from "./recover.ts";
 export { CredentialsGone } from "./refusal.ts";

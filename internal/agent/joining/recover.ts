@@ -4,7 +4,7 @@ import type { KeyPair } from "../../identity/mod.ts";
 import { recoveryMessage } from "../../wire/enrollment-messages.ts";
 import { findEnrollment } from "./find-enrollment.ts";
 import { type Issued, readIssued } from "./issued.ts";
-import type { MasterClient } from "./master-client.ts";
+import type { Answer, MasterClient } from "./master-client.ts";
 import { refusal } from "./refusal.ts";
 
 /** How often a challenge may be lost: any master may answer the second request. */
@@ -14,12 +14,18 @@ const challengeAttempts = 3;
 export class EnrollmentEnded extends SvcError {
   /** What to do. */
   readonly next: string;
+  /** Whether the record itself has ended, and no operator can bring it back. */
+  readonly isOver: boolean;
 
-  constructor(message: string, next: string) {
+  constructor(message: string, next: string, isOver = false) {
     super("forbidden", message);
     this.next = next;
+    this.isOver = isOver;
   }
 }
+
+/** An operator suspended this peel, or a master did: until it is resumed, there are no credentials for it. */
+export class EnrollmentSuspended extends SvcError {}
 
 /** The masters know the key of the next credentials already: an answer with them was lost. */
 export class BusKeyRefused extends SvcError {}
@@ -84,7 +90,9 @@ async function recoverWith(
         ...(options.revokePrevious ? { revoke_previous: true } : {}),
       }),
       attempts,
+      isFinal: isSuspended,
     });
+    if (isSuspended(answer)) throw new EnrollmentSuspended("unavailable", String(answer.body.error));
     switch (answer.status) {
       case 200:
         return readIssued(answer.body, busKey);
@@ -107,6 +115,9 @@ async function recoverWith(
   }
 }
 
+const isSuspended = ({ status, body }: Answer): boolean =>
+  status === 503 && / is suspended: /.test(String(body.error ?? ""));
+
 const isLost = (error: unknown): boolean => /challenge/i.test(String(error ?? ""));
 
 async function whyForbidden(
@@ -120,7 +131,7 @@ async function whyForbidden(
   switch (state) {
     case "revoked":
     case "rejected":
-      return ended(`the enrollment ${id} of this peel was ${state}`, options);
+      return ended(`the enrollment ${id} of this peel was ${state}`, options, true);
     default:
       return new EnrollmentEnded(
         `the masters recover no credentials for the enrollment ${id}: ${reason || "refused"}`,
@@ -129,6 +140,6 @@ async function whyForbidden(
   }
 }
 
-function ended(message: string, { again }: RecoverCredentialsOptions): EnrollmentEnded {
-  return new EnrollmentEnded(message, `if this host shall be a peel, ${again}`);
+function ended(message: string, { again }: RecoverCredentialsOptions, isOver = false): EnrollmentEnded {
+  return new EnrollmentEnded(message, `if this host shall be a peel, ${again}`, isOver);
 }

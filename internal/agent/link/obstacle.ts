@@ -4,8 +4,17 @@ import type { Log } from "../../base/log.ts";
 import { subscribe } from "../../base/subscribe.ts";
 import { isCredentialsRefused } from "../../bus/connection/mod.ts";
 import { credentialsExpiry, DamagedFile, damagedEvent } from "../identity/mod.ts";
+import { createRest } from "./rest.ts";
 
-/** What keeps a peel off the bus and does not end by itself. It is logged once, however often it is met. */
+/** After this time, servers that refuse the credentials are asked ever more seldom, and in the end each five minutes. */
+const patientMs = 60_000;
+const patientRefusals = 5;
+const maxRestMs = 5 * 60_000;
+
+/**
+ * What keeps a peel off the bus and does not end by itself. It is logged once, however often it is met, and the bus is
+ * not asked all the time: each attempt is an error in its log.
+ */
 export interface Obstacle {
   /** For /readyz; `undefined` when nothing of that kind is known. */
   readonly reason: string | undefined;
@@ -25,6 +34,16 @@ export interface Obstacle {
   onBlocked(run: () => void): () => void;
   /** Another reason became known. It is logged once. */
   report(reason: string, next: string, fields?: Record<string, string>): void;
+  /**
+   * Masters said that only a person ends this: the bus is asked again after this time, which may be without end, or
+   * when other credentials are on the disk.
+   */
+  halt(ms: number): void;
+  /** Masters say that no longer, or did not answer. */
+  endHalt(): void;
+  readonly isHalted: boolean;
+  /** Calls `run` when the bus is not to be asked for a while. Returns a function that stops this. */
+  onRest(run: () => void): () => void;
 }
 
 /** Since the last connection. */
@@ -53,6 +72,7 @@ export function createObstacle(options: {
   const none: Blocked = { unusable: false, refusals: 0, since: undefined };
   let blocked = none;
   const listeners = new Set<() => void>();
+  const rest = createRest(credentials, clock);
   const block = (next: Blocked) => {
     blocked = next;
     for (const run of listeners) run();
@@ -68,6 +88,9 @@ export function createObstacle(options: {
     // What the words do not say does not replace what is known.
     if (event !== undeclared || reason === undefined) report(event, next, { reason: words });
     const { refusals, since = clock.monotonic() } = blocked;
+    const refusedForMs = clock.monotonic() - since;
+    const isPatient = refusedForMs < patientMs || refusals < patientRefusals;
+    if (!isPatient) rest.begin(Math.min(refusedForMs, maxRestMs));
     block({ unusable: false, refusals: refusals + 1, since });
   };
   return {
@@ -75,10 +98,12 @@ export function createObstacle(options: {
       return reason;
     },
     async attempt(connect) {
+      if (rest.isOn) throw new MetObstacle("unavailable", reason ?? "");
       try {
         const connected = await connect();
         reason = undefined;
         blocked = none;
+        rest.end();
         return connected;
       } catch (thrown) {
         if (thrown instanceof DamagedFile) {
@@ -98,12 +123,19 @@ export function createObstacle(options: {
     clear() {
       reason = undefined;
       blocked = none;
+      rest.end();
     },
     get blocked() {
       return blocked;
     },
     onBlocked: (run) => subscribe(listeners, run),
     report,
+    halt: rest.halt,
+    endHalt: rest.endHalt,
+    get isHalted() {
+      return rest.isHalted;
+    },
+    onRest: rest.onBegin,
   };
 }
 

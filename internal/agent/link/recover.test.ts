@@ -16,6 +16,7 @@ function recovery(discover: () => Promise<readonly string[] | undefined>) {
   };
   const log = recordingLog();
   const requested = { times: 0 };
+  const halted = { now: false };
   const running = startRecovery({
     connection: connection as unknown as Connection,
     discover() {
@@ -23,11 +24,12 @@ function recovery(discover: () => Promise<readonly string[] | undefined>) {
       return discover();
     },
     isAtSite: () => false,
+    isHalted: () => halted.now,
     clock,
     jitter: () => 0,
     log,
   });
-  return { clock, connection, moves, requested, running, log };
+  return { clock, connection, moves, requested, halted, running, log };
 }
 
 /** Lets what was started run to its end. */
@@ -72,4 +74,18 @@ test("stopping leaves no timer", () => {
   const { clock, running } = recovery(async () => []);
   running.stop();
   expect(clock.pending).toBe(0);
+});
+
+test("masters that refuse this peel are not asked where the bus is", async () => {
+  const { clock, connection, requested, halted, running } = recovery(() =>
+    Promise.resolve(["tls://new:4222"]),
+  );
+  connection.connected = false;
+  halted.now = true;
+  await clock.pass(60 * 60_000);
+  expect(requested.times).toBe(0);
+  halted.now = false;
+  await clock.pass(6 * 60_000);
+  expect(requested.times).toBe(1);
+  running.stop();
 });

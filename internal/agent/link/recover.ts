@@ -15,6 +15,8 @@ export interface RecoverOptions {
   discover(): Promise<readonly string[] | undefined>;
   /** Whether the peel was connected to the bus of its site. */
   isAtSite(): boolean;
+  /** Whether masters said that the bus refuses this peel until a person ends that. */
+  isHalted(): boolean;
   clock: Clock;
   /** A number in [0, 1) that spreads a fleet over half a minute. */
   jitter: () => number;
@@ -45,7 +47,7 @@ export function startRecovery(options: RecoverOptions): { stop(): void } {
     }
   };
   const timer = clock.every(checkMs, () => {
-    if (connection.connected) {
+    if (connection.connected || options.isHalted()) {
       downSince = undefined;
       return;
     }

@@ -12,7 +12,7 @@ import { isForNow } from "./send-renewal.ts";
 export type RenewalCounts = Record<"renewed" | "recovered" | "rekeyed" | "refused" | "failed", number>;
 
 export interface RenewerOptions extends ChangeOptions {
-  obstacle: Pick<Obstacle, "blocked" | "onBlocked" | "report" | "clear">;
+  obstacle: Pick<Obstacle, "blocked" | "onBlocked" | "report" | "clear" | "halt" | "endHalt" | "isHalted">;
   /** What this version publishes on: credentials that lack it are renewed before their time. */
   publishes?: readonly string[];
   /** A number in [0, 1). */

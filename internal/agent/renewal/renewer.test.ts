@@ -30,6 +30,9 @@ function fleet(clock: ReturnType<typeof manualClock>, lifetimeMs: number) {
     recoveries: 0,
     lose: false,
     away: false,
+    suspended: false,
+    /** Over HTTPS. */
+    requests: 0,
     administrators: [] as object[],
     permits: [] as string[],
     onRequest: () => {},
@@ -73,6 +76,7 @@ function fleet(clock: ReturnType<typeof manualClock>, lifetimeMs: number) {
     },
     client: {
       async request(method, path, options) {
+        state.requests++;
         if (state.away) throw new Error("no master responded");
         if (path.includes("/by-key/"))
           return { status: 200, body: { id: enrollmentId, state: record.state } };
@@ -80,6 +84,15 @@ function fleet(clock: ReturnType<typeof manualClock>, lifetimeMs: number) {
           return { status: 200, body: { challenge: "A".repeat(43).concat("="), challenge_id: "c" } };
         const requested = options?.body?.(undefined) ?? {};
         if (!["issued", "active"].includes(record.state)) return { status: 403, body: {} };
+        if (state.suspended) {
+          const answer = {
+            status: 503,
+            body: { error: "the enrollment x is suspended: an operator resumes it" },
+          };
+          // It would wait, and ask another master.
+          if (options?.isFinal?.(answer) !== true) throw new Error("no master responded");
+          return answer;
+        }
         if (requested.public_key !== record.publicKey) return { status: 401, body: { error: "wrong key" } };
         if (record.busKeys.includes(String(requested.bus_public_key))) return { status: 400, body: {} };
         state.recoveries++;
@@ -118,6 +131,7 @@ function peel(
   const log = recordingLog();
   const blocked = { unusable: false, refusals: 0, since: undefined as number | undefined };
   const reported: string[] = [];
+  const halts: (number | "ended")[] = [];
   const wakes: (() => void)[] = [];
   const onConnect: (() => void)[] = [];
   const connection = {
@@ -153,6 +167,11 @@ function peel(
       clear() {
         Object.assign(blocked, { unusable: false, refusals: 0, since: undefined });
       },
+      halt: (ms) => halts.push(ms),
+      endHalt: () => halts.push("ended"),
+      get isHalted() {
+        return halts.length > 0;
+      },
     } as Parameters<typeof startRenewer>[0]["obstacle"],
     again: "enroll again",
     publishes,
@@ -175,7 +194,7 @@ function peel(
   const wake = () => {
     for (const run of wakes) run();
   };
-  return { files, log, renewer, link, connection, blocked, reported, wake, busKey };
+  return { files, log, renewer, link, connection, blocked, reported, halts, wake, busKey };
 }
 
 test("renewals follow one another at two thirds of each lifetime, with none in between", async () => {
@@ -327,13 +346,56 @@ test("an enrollment that has ended is said once, and asked for about once an hou
   const masters = fleet(clock, 180 * day);
   enrolled(directory.path, masters);
   masters.record.state = "revoked";
-  const { renewer, blocked, reported, wake } = peel(directory.path, masters, clock);
+  const { renewer, blocked, reported, halts, wake } = peel(directory.path, masters, clock);
   for (let refused = 0; refused < 60; refused++) {
     Object.assign(blocked, { refusals: 3, since: 0 });
     wake();
     await clock.pass(minute);
   }
   expect(reported).toEqual([`the enrollment ${masters.enrollmentId} of this peel was revoked`]);
+  // The bus is asked no more.
+  expect(halts).toEqual([Number.POSITIVE_INFINITY]);
+  renewer.stop();
+});
+
+test("a minute after a peel was suspended, bus and masters are asked each five minutes, and the bus first", async () => {
+  using directory = temporaryDirectory("keeper");
+  const clock = manualClock();
+  const masters = fleet(clock, 180 * day);
+  enrolled(directory.path, masters);
+  masters.state.suspended = true;
+  const { renewer, blocked, halts, wake } = peel(directory.path, masters, clock);
+  Object.assign(blocked, { refusals: 3, since: clock.monotonic() });
+  wake();
+  await settle();
+  expect([masters.state.requests, halts]).toEqual([2, []]);
+  await clock.pass(minute);
+  expect(halts).toEqual([5.5 * minute]);
+  const first = masters.state.requests;
+  await clock.pass(5.5 * minute);
+  expect(masters.state.requests).toBe(first);
+  // The bus refuses it again.
+  wake();
+  await settle();
+  expect([halts, masters.state.requests]).toEqual([[5.5 * minute, 5.5 * minute], first + 2]);
+  masters.state.suspended = false;
+  // Nothing comes from the bus.
+  await clock.pass(6.5 * minute);
+  expect(masters.state.recoveries).toBe(1);
+  renewer.stop();
+});
+
+test("masters that do not answer let the bus be asked", async () => {
+  using directory = temporaryDirectory("keeper");
+  const clock = manualClock();
+  const masters = fleet(clock, 180 * day);
+  enrolled(directory.path, masters);
+  masters.state.away = true;
+  const { renewer, blocked, halts, wake } = peel(directory.path, masters, clock);
+  Object.assign(blocked, { refusals: 3, since: clock.monotonic() });
+  wake();
+  await settle();
+  expect(halts).toEqual(["ended"]);
   renewer.stop();
 });
 

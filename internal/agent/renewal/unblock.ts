@@ -1,9 +1,15 @@
-import { EnrollmentEnded } from "../joining/mod.ts";
+import { EnrollmentEnded, EnrollmentSuspended } from "../joining/mod.ts";
 import { failed, inTurn, isConnected, type RenewerState, recover } from "./renewer-state.ts";
 import { mustRecover, refusedWaitMs } from "./rules.ts";
 
 /** After an answer that only an operator changes. */
 const endedPauseMs = 60 * 60_000;
+/** While masters refuse credentials to a peel whose record is alive. */
+const refusedPauseMs = 5 * 60_000;
+/** Before that: a peel that is resumed within a minute is back at once. */
+const graceMs = 60_000;
+/** After the bus was to be asked again: it comes first, and a peel that was resumed has its credentials still. */
+const afterBusMs = 60_000;
 
 /** Recovers where that helps. It never begins a second enrollment. */
 export async function unblock(renewer: RenewerState): Promise<void> {
@@ -30,8 +36,12 @@ export async function unblock(renewer: RenewerState): Promise<void> {
     await renewer.link?.connection.restart();
   } catch (thrown) {
     if (stopping.signal.aborted) return;
-    renewer.recoverNotBefore = clock.monotonic() + reportFailed(renewer, thrown);
-    unblockLater(renewer, renewer.recoverNotBefore - clock.monotonic());
+    const pauseMs = reportFailed(renewer, thrown);
+    renewer.recoverNotBefore = clock.monotonic() + pauseMs;
+    unblockLater(
+      renewer,
+      obstacle.isHalted && thrown instanceof EnrollmentSuspended ? pauseMs + afterBusMs : pauseMs,
+    );
   } finally {
     renewer.unblocking = false;
   }
@@ -43,12 +53,24 @@ export function reportFailed(renewer: RenewerState, thrown: unknown): number {
   const reason = failed(renewer, thrown);
   if (thrown instanceof EnrollmentEnded) {
     obstacle.report(reason, thrown.next);
+    obstacle.halt(thrown.isOver ? Number.POSITIVE_INFINITY : refusedMs(jitter()));
     return Math.round(endedPauseMs * (1 + jitter() / 2));
   }
+  if (thrown instanceof EnrollmentSuspended) {
+    const leftMs = graceMs - refusedForMs(renewer);
+    const pauseMs = leftMs > 0 ? leftMs : refusedMs(jitter());
+    if (leftMs <= 0) obstacle.halt(pauseMs);
+    log.warn("credentials not recovered yet", { reason, retry_in_ms: pauseMs });
+    return pauseMs;
+  }
+  obstacle.endHalt();
   const waitMs = renewer.recoveryBackoff.next();
   log.warn("credentials not recovered yet", { reason, retry_in_ms: waitMs });
   return waitMs;
 }
+
+/** Spread over a minute. @param chance in [0, 1) */
+const refusedMs = (chance: number): number => Math.round(refusedPauseMs * (1 + chance / 5));
 
 function unblockLater(renewer: RenewerState, inMs: number): void {
   renewer.checkTimer?.cancel();

@@ -52,6 +52,12 @@ export const bus = {
       const connection = createConnection({ first, open, clock, jitter, log });
       stack.defer(() => connection.stop());
       connection.onConnect(deps.obstacle.clear);
+      // The client library would try again at its own pace.
+      stack.defer(
+        deps.obstacle.onRest(() => {
+          if (!connection.connected) void connection.restart();
+        }),
+      );
       deps.attachUpgrades(withHedging(connection, clock));
       deps.renewer.attach({ connection, open: openAs, refresh });
       deps.attachIdentity(deps.renewer);
@@ -78,6 +84,7 @@ export const bus = {
             return explicit ? undefined : urls;
           },
           isAtSite: () => connection.isAt(cache.ofSite),
+          isHalted: () => deps.obstacle.isHalted,
           clock,
           jitter,
           log,
@@ -120,7 +127,10 @@ function sourcesOf(deps: BusDeps & Masters): BusSource[] {
   if (deps.config.bus_url !== "") return [{ name: "bus_url", urls: explicitUrls(deps) }];
   return [
     { name: "cache", urls: deps.cache.load },
-    { name: "bootstrap document", urls: deps.firstDocument },
+    {
+      name: "bootstrap document",
+      urls: () => (deps.obstacle.isHalted ? undefined : deps.firstDocument()),
+    },
     { name: "succession", urls: () => deps.succession?.bus_urls },
     { name: "builtin", urls: () => [builtinBusUrl] },
   ];
@@ -150,11 +160,17 @@ type LinkDeps = BusDeps & { spread: Spread };
  * The address of `bus_url`. When nothing answered there, the masters are requested too, only for what the peel
  * trusts: the root of the bus may have been replaced while this peel was off.
  */
-function explicitUrls({ config, refresh, clock, log }: BusDeps & Masters): () => Promise<readonly string[]> {
+function explicitUrls({
+  config,
+  obstacle,
+  refresh,
+  clock,
+  log,
+}: BusDeps & Masters): () => Promise<readonly string[]> {
   let nextRequestAt: number | undefined;
   return async () => {
     const now = clock.monotonic();
-    if (nextRequestAt !== undefined && now >= nextRequestAt) {
+    if (nextRequestAt !== undefined && now >= nextRequestAt && !obstacle.isHalted) {
       nextRequestAt = now + requestEveryMs;
       await refresh?.().catch((thrown) => {
         const level = thrown instanceof TrustError ? "error" : "debug";

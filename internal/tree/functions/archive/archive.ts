@@ -278,7 +278,7 @@ async function extract(wish: Wish, file: string, context: StateContext): Promise
   }
 }
 
-/** Removes a directory that was made for what is not there now. Whatever keeps it, the reason comes first. */
+/** Removes a directory that was made for an archive that is not extracted. Whatever keeps it, the reason comes first. */
 function removeIfEmpty(path: string): void {
   attempt(() => {
     using parent = openParent(path);
