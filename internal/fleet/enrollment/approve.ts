@@ -25,6 +25,7 @@ export async function approve(
   const others = { ...deps, log: call.log };
   const rejected: string[] = [];
   let record: Enrollment;
+  await assertAlone(deps, id, call);
   try {
     record = await applyEvent(deps, id, event);
   } catch (thrown) {
@@ -46,10 +47,14 @@ async function isRefusedRival(deps: ApplyDeps, id: string, thrown: unknown): Pro
   return record.state === "pending" && record.rivalOf !== undefined;
 }
 
-/** @throws SvcError `conflict` where nobody compares the hosts, or no master can reject the other one */
+/** @throws SvcError where nobody compares the hosts, or no master can reject the other one */
 function assertMayChoose({ caller }: Call): void {
+  // The reactor repeats what is refused as a conflict.
   if (caller.kind === "reactor") {
-    throw new SvcError("conflict", "several hosts wait under this peel id: an operator decides between them");
+    throw new SvcError(
+      "forbidden",
+      "several hosts wait under this peel id: an operator decides between them",
+    );
   }
   if (caller.kind === "operator" && caller.door === "direct") {
     throw new SvcError(
@@ -57,4 +62,11 @@ function assertMayChoose({ caller }: Call): void {
       "several hosts wait under this peel id: without a master, reject the others first",
     );
   }
+}
+
+/** A rule does not compare hosts, so it approves none of several. @throws SvcError `forbidden` */
+async function assertAlone({ enrollments, directory }: ApproveDeps, id: string, call: Call): Promise<void> {
+  if (call.caller.kind !== "reactor" || directory === undefined) return;
+  const { record } = await loadEnrollment(enrollments, id);
+  if (record.state === "pending" && directory.rivalsOf(record.peelId).length > 0) assertMayChoose(call);
 }

@@ -8,7 +8,13 @@ import { append } from "../../bus/streams/mod.ts";
 import { eventSubject } from "../../bus/subjects/subjects.ts";
 import { encodeServiceEvent } from "../../wire/peel-event.ts";
 import { enrollmentOperations } from "../enrollment/mod.ts";
-import { type ApplyDeps, findByPeel, indexKey, loadEnrollment } from "../enrollment/store/mod.ts";
+import {
+  type ApplyDeps,
+  type Directory,
+  findByPeel,
+  indexKey,
+  loadEnrollment,
+} from "../enrollment/store/mod.ts";
 import { type DispatchDeps, type JobRequest, jobOperations } from "../jobs/mod.ts";
 import { type Call, type Gate, invoke, operatorOf } from "../operation/mod.ts";
 import { type ActionOf, actionKeyOf, jobIdOf } from "./action-id.ts";
@@ -20,7 +26,7 @@ import { callWebhook, type WebhookDeps } from "./webhook.ts";
 export interface PerformDeps {
   bus: Bus;
   dispatch: DispatchDeps;
-  enrollments: ApplyDeps;
+  enrollments: ApplyDeps & { directory?: Pick<Directory, "rivalsOf"> };
   /**
    * Derives an id from a text. All masters get the same id, and no one else can predict it: with a known
    * message id, an attacker could make the stream reject the message as a duplicate.

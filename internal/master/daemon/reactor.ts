@@ -8,6 +8,7 @@ import { addressesOf } from "../../base/webhook/addresses-of.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import type { Lease } from "../../bus/lease/mod.ts";
 import { serveRoom } from "../../doors/bus/mod.ts";
+import type { Directory } from "../../fleet/enrollment/store/mod.ts";
 import type { DispatchDeps } from "../../fleet/jobs/mod.ts";
 import type { Gate } from "../../fleet/operation/mod.ts";
 import { createJobLookup } from "../../fleet/reactor/events/mod.ts";
@@ -46,6 +47,7 @@ export interface MasterReactorOptions {
   bus: Bus;
   storage: Storage;
   dispatch: DispatchDeps;
+  directory: Pick<Directory, "rivalsOf">;
   keyring: Pick<Keyring, "first">;
   /** Verifies signed requests of operators. */
   requests?: RequestJudge;
@@ -135,6 +137,7 @@ const actionsOf = ({
   bus,
   storage,
   dispatch,
+  directory,
   gate,
   tracer,
   keyring,
@@ -145,7 +148,7 @@ const actionsOf = ({
   dispatch,
   gate,
   tracer,
-  enrollments: { enrollments: storage.enrollments, clock },
+  enrollments: { enrollments: storage.enrollments, directory, clock },
   webhook: {
     fetch,
     lookup: addressesOf,

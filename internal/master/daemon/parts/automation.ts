@@ -90,6 +90,7 @@ export const automation = {
       stack.defer(() => guard.stop());
       const reactor = startMasterReactor({
         ...{ config, bus, storage, dispatch, keyring, requests: requests.requests },
+        directory: need.members.directory,
         ...{ name, metrics, gate: gate.gate, budgets: base.budgets, tracer, clock, jitter, log },
       });
       stack.defer(() => reactor?.stop());
