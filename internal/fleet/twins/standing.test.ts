@@ -98,6 +98,10 @@ describe("no clone", () => {
       ],
     ],
     [
+      "a late one, after the process now connected again and sent nothing for some seconds",
+      [...beats("A", 0, 100), ...beats("B", 103, 143), [145, "+"], [153, "B6"], [163, "A12"], [163, "B7"]],
+    ],
+    [
       "several of them, which a master stores bit by bit",
       [
         ...merged(beats("A", 0, 20), beats("B", 30, 90)),

@@ -68,7 +68,7 @@ export function receive(standing: Standing, { instance, at }: Message): Judged {
   const isBack = known.again === undefined && newest !== undefined && newest !== known && at > newest.first;
   const next = replaced(standing, { ...rest, ...(isBack ? { again: at } : {}), seq, last: at });
   return judge(
-    connect(next, id, (opened) => isGreeting(opened, at)),
+    connect(next, id, (opened) => opened <= at),
     id,
     at,
   );
@@ -147,7 +147,7 @@ const isFirst = (opened: number, { first }: Seen): boolean =>
 const isOpenedBy = (one: Seen, opened: number): boolean =>
   isGreeting(opened, one.last) || (one.connected === undefined && isFirst(opened, one));
 
-/** The process that opened a connection sends the first message after it. */
+/** The process that opened a connection sends the first message after it, however busy its host is. */
 function connect(standing: Standing, id: string, isOwn: (opened: number) => boolean): Standing {
   const own = standing.opened.filter(isOwn);
   if (own.length === 0) return standing;
