@@ -8,6 +8,7 @@ import { type Bus, connectBus } from "../../internal/bus/connection/connect.ts";
 import { createSystemBus } from "../../internal/bus/servers/system.ts";
 import { type Bucket, openBucket } from "../../internal/bus/storage/bucket.ts";
 import { operatorOperations } from "../../internal/fleet/operators/mod.ts";
+import { joinProof, parseJoinToken } from "../../internal/identity/join-token/mod.ts";
 import { formatCredentials } from "../../internal/identity/mod.ts";
 import { formatAdministrators } from "../../internal/wire/administrators.ts";
 import {
@@ -17,9 +18,17 @@ import {
   signOperator,
 } from "../../internal/wire/operator-record.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
+import { startCli } from "../harness/cli.ts";
+import { newEnrollee, submission, submit, takeNonce } from "../harness/enrollee.ts";
 import { recordingLog } from "../harness/log.ts";
 import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
-import { newOperator, requestAs, signedBy, type TestOperator } from "../harness/operators.ts";
+import {
+  newOperator,
+  requestAs,
+  signedBy,
+  type TestOperator,
+  writeOperatorFile,
+} from "../harness/operators.ts";
 import { listAdministrators, recordOf, signedRecord } from "../harness/registered.ts";
 import { until } from "../harness/until.ts";
 
@@ -102,19 +111,22 @@ test("an administrator of the file is known without any record", async () => {
   });
 });
 
+/** What one master shows of an operator. */
+async function shownBy({ url, ca }: TestMaster, { name }: TestOperator) {
+  const headers = { authorization: `Bearer ${testToken}` };
+  const response = await fetch(`${url}/api/v1/operators/${name}`, { headers, tls: { ca } });
+  return ((await response.json()) as { operator?: { record?: string; state: string } }).operator;
+}
+
 test("a record that an administrator of the file signs for itself locks nobody out", async () => {
   const own = signOperator(recordOf(second, { roles: ["admin"] }), second.key);
   const revision = await records.put(second.name, encodeOperator(own));
-  for (const { url, ca } of masters) {
+  for (const master of masters) {
     const shown = await until(
-      async () => {
-        const headers = { authorization: `Bearer ${testToken}` };
-        const response = await fetch(`${url}/api/v1/operators/${second.name}`, { headers, tls: { ca } });
-        return ((await response.json()) as { operator: { record?: string; state: string } }).operator;
-      },
-      ({ record }) => record !== undefined,
+      () => shownBy(master, second),
+      (operator) => operator?.record !== undefined,
     );
-    expect(shown.state).toBe("active");
+    expect(shown?.state).toBe("active");
   }
   expect(await send(second, "whoAmI")).toMatchObject({ ok: true });
   expect(await records.remove(second.name, revision)).toBe(true);
@@ -392,6 +404,43 @@ test("the file of administrators is followed; a broken one leaves the last good 
   expect(await whoIs(third, true)).toMatchObject({ ok: true });
   writeFileSync(path, before);
   await whoIs(third, false);
+});
+
+test("a join token of an operator who was disabled gives no labels any more", async () => {
+  const [master] = masters;
+  if (master === undefined) throw new Error("no master");
+  const kim = newOperator("kim", ["admin"]);
+  const first = recordOf(kim);
+  expect(await send(root, "addOperator", { record: signedRecord(first, root) })).toMatchObject({ ok: true });
+  // The same master as for the hosts: another one may learn of it a moment before.
+  const shows = (state: string) =>
+    until(
+      () => shownBy(master, kim),
+      (operator) => operator?.state === state,
+    );
+  await shows("active");
+  await whoIs(kim, true);
+  const create = async (who: TestOperator) => {
+    const argv = ["enroll", "token", "create", "--uses", "5", "--label", "env=lab"];
+    const running = startCli(bus, argv, { operatorFile: writeOperatorFile(bus, who) });
+    expect(await running.exit).toBe(0);
+    return parseJoinToken("test", running.stdout);
+  };
+  const [ofKim, ofRoot] = [await create(kim), await create(root)];
+  const join = async ({ id, secret }: { id: string; secret: Uint8Array }) => {
+    const peel = newEnrollee();
+    const nonce = await takeNonce(master, peel);
+    const proof = joinProof(secret, Buffer.from(nonce.challenge, "base64"), peel.publicKey);
+    const token = { id, proof: Buffer.from(proof).toString("base64") };
+    const { status, json } = await submit(master, { ...submission(peel, nonce), token });
+    return [status, (json as { state: string }).state];
+  };
+  expect(await join(ofKim)).toEqual([201, "approved"]);
+  const record = signedRecord({ ...first, version: 2, disabled: true }, root);
+  expect(await send(root, "disableOperator", { name: "kim", record })).toMatchObject({ ok: true });
+  await shows("disabled");
+  expect(await join(ofKim)).toEqual([201, "pending"]);
+  expect(await join(ofRoot)).toEqual([201, "approved"]);
 });
 
 test("over REST the same records are added, shown, changed and removed", async () => {
