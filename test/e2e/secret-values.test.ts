@@ -200,3 +200,13 @@ test("a value that was replaced stays a secret for a day", async () => {
   const { text } = await run("cmd.run", `cat ${out}/named.conf`);
   expect(text).toContain("password = ********");
 });
+
+test("a peel that starts again publishes none before it knows the names of its host", async () => {
+  await peel[Symbol.asyncDispose]();
+  peel = startPeelBinary(bus, master.url, "web-1.example", { dir: join(bus.dir, "web-1") });
+  await peel.program.waitFor("peel connected");
+  const { view } = await run("facts.items");
+  expect(view.returns[key].return).toMatchObject({ plain: open });
+  expect(view.returns[key].return).not.toHaveProperty("scripted");
+  expect([countIn(stored(), password), countIn(stored(), open) > 0]).toEqual([0, true]);
+});

@@ -1,4 +1,4 @@
-export type { Mask } from "./mask.ts";
+export { type Mask, noMask } from "./mask.ts";
 export { maskData, maskProgress, maskReturn, maskRun } from "./mask-run.ts";
 export { maskedLog } from "./masked-log.ts";
 export { createMasking, type Masking, maskOf } from "./masking.ts";

@@ -10,7 +10,15 @@ import {
 } from "../../../host/facts/mod.ts";
 import type { OffersOf } from "../../../program/health/mod.ts";
 import { openAuditHeads } from "../../link/mod.ts";
-import { createMasking, type Masking, maskedLog, namesOfHost } from "../../masking/mod.ts";
+import {
+  createMasking,
+  type Mask,
+  type Masking,
+  maskedLog,
+  maskOf,
+  namesOfHost,
+  noMask,
+} from "../../masking/mod.ts";
 import { openPeelSettings } from "../../settings/mod.ts";
 import { openStateFiles } from "../../state-files/mod.ts";
 import { hasWatchdog } from "../../upgrade/mod.ts";
@@ -19,11 +27,23 @@ import type { PeelDeps } from "../options.ts";
 /** Facts of this host, and what masters sent to it: settings and state files. */
 export const stores = {
   async start(deps: PeelDeps) {
-    const { config, dataDir, env, hostname, peelId, clock, log, signal } = deps;
+    const { config, dataDir, env, hostname, peelId, clock, signal } = deps;
     let masking: Masking | undefined;
+    // Facts are collected before it is known which secrets are names of this host: rather more is masked until then.
+    let early: Mask | undefined;
+    const maskNow = () => {
+      if (masking !== undefined) return masking.current();
+      early ??= maskOf(settings.secrets());
+      return early;
+    };
+    const settings = openPeelSettings({
+      ...deps,
+      log: maskedLog(deps.log, () => masking?.current() ?? noMask),
+    });
+    const log = maskedLog(deps.log, maskNow);
     const facts = await openFactStore({
       dataDir,
-      isSecret: (value) => masking?.current().isIn(value) ?? false,
+      isSecret: (value) => maskNow().isIn(value),
       host: systemHost(hostname, env),
       own: () => ({
         id: displayPeelId(peelId),
@@ -38,8 +58,7 @@ export const stores = {
     });
     deps.roots.onChange(() => void facts.refresh());
     deps.refusedStatements.onChange(() => void facts.refresh());
-    const settings = openPeelSettings(deps);
-    const stateFiles = openStateFiles({ ...deps, dir: config.states_cache });
+    const stateFiles = openStateFiles({ ...deps, log, dir: config.states_cache });
     const following = createMasking({
       ...{ settings, clock, log },
       names: () => namesOfHost({ clock, signal, facts }, facts.collected()),
@@ -51,7 +70,7 @@ export const stores = {
     const audit = openAuditHeads({ ...deps, path: join(dataDir, "audit-heads") });
     return {
       ...{ facts, settings, stateFiles, audit, masking: following },
-      log: maskedLog(log, following.current),
+      log,
       stop() {
         freshness.stop();
         following.stop();
