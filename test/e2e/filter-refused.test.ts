@@ -87,7 +87,6 @@ beforeAll(async () => {
   at("settings/db.sls", "role: db\ndb_password: hunter2secretb\n");
   at("settings/nodegroups.yaml", "databases: I@role:db\n");
   at("reactor/rules.yaml", rules);
-  runRecord.register("settings value", "hunter2secretb");
   await host.startMaster([
     ...["--settings-dir", join(files.path, "settings"), "--roles-file", at("roles.yaml", rolesFile)],
     ...["--reactor-dir", join(files.path, "reactor")],
