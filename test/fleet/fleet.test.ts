@@ -41,11 +41,14 @@ async function ping(target: string): Promise<string> {
   return (decode(reply.data) as { jid: string }).jid;
 }
 
-/** Resolves with the peels that answered, in this order, once there are so many. */
+/**
+ * Resolves with the peels that answered, in this order, once there are so many. A peel may send a return again: it is
+ * sent at least once.
+ */
 function answers(jid: string, count: number): Promise<string[]> {
   return new Promise((resolve) => {
     const check = () => {
-      const peels = answered.filter((answer) => answer.jid === jid).map(({ peel }) => peel);
+      const peels = [...new Set(answered.filter((answer) => answer.jid === jid).map(({ peel }) => peel))];
       if (peels.length < count) return;
       waiting.delete(check);
       resolve(peels);
