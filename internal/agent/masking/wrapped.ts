@@ -18,7 +18,7 @@ interface Break {
   readonly behindSign: number | undefined;
 }
 
-const [lineFeed, carriageReturn, space, tab, plus, minus, underscore] = [10, 13, 32, 9, 43, 45, 95];
+const [lineFeed, carriageReturn, space, tab, plus, minus] = [10, 13, 32, 9, 43, 45];
 
 /** A search that also finds what base64 has on two or more lines. */
 export function acrossLines(search: Search): Search {
@@ -95,14 +95,11 @@ function hasRun(text: string, end: number, isCut: boolean): boolean {
   return true;
 }
 
-/** Of both alphabets. */
-const isBase64 = (code: number) =>
-  (code >= 97 && code <= 122) ||
-  (code >= 65 && code <= 90) ||
-  (code >= 47 && code <= 57) ||
-  code === plus ||
-  code === minus ||
-  code === underscore;
+/** Of both alphabets, by code. */
+const base64Codes = Uint8Array.from({ length: 128 }, (_, code) =>
+  /[A-Za-z0-9+/_-]/.test(String.fromCharCode(code)) ? 1 : 0,
+);
+const isBase64 = (code: number) => base64Codes[code] === 1;
 
 function behindSpace(text: string, from: number): number {
   let at = from;
