@@ -102,11 +102,20 @@ function hasSent({ dir }: Unit): boolean {
   return !existsSync(outbox) || readdirSync(outbox).length === 0;
 }
 
+/** Reads as fast as the budget of one operator allows. */
+async function read(site: Site, master: MasterUnit, path: string): ReturnType<Site["request"]> {
+  for (;;) {
+    const answer = await site.request(master, { path });
+    if (answer.status !== 429) return answer;
+    await sleep(clock, 1_000);
+  }
+}
+
 /** All pages of a list. */
 async function pages<T>(site: Site, master: MasterUnit, list: string): Promise<T[]> {
   const found: T[] = [];
   for (let path: string | undefined = `/api/v1/${list}`; path !== undefined; ) {
-    const page = await site.request(master, { path });
+    const page = await read(site, master, path);
     if (page.status !== 200) throw new Error(`${master.host.name}: ${path} is ${page.status} ${page.error}`);
     found.push(...(page.json as T[]));
     path = page.next;
@@ -120,7 +129,7 @@ async function show(
   jid: string,
   tokens: ReadonlyMap<string | undefined, string | undefined>,
 ): Promise<EndedJob | null> {
-  const { status, json, error } = await site.request(master, { path: `/api/v1/jobs/${jid}` });
+  const { status, json, error } = await read(site, master, `/api/v1/jobs/${jid}`);
   if (status === 404) return null;
   if (status !== 200) throw new Error(`${master.host.name}: ${jid} is ${status} ${error}`);
   const { targets, outcomes, counts, metadata } = json as ShownJob;
