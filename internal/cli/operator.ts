@@ -37,8 +37,6 @@ import { spanOf } from "./span.ts";
 
 /** How long the bus may take to accept the connection, where no option says otherwise. */
 const connectMs = 10_000;
-/** How long one of its servers may take: a frozen one never does. */
-const serverMs = 5_000;
 /** Nobody waits long for an address that may be another one the next time. */
 const trialMs = 1_000;
 
@@ -101,7 +99,8 @@ async function connectInTime(options: BusOptions, { clock, connectTimeoutMs }: O
   const limitMs = connectTimeoutMs ?? connectMs;
   const late = new AbortController();
   const timer = clock.after(limitMs, () => late.abort(notInTime(options.urls)));
-  const timeoutMs = Math.min(serverMs, Math.ceil(limitMs / options.urls.length));
+  // A frozen server never answers, and a name may have two addresses: the next one is tried in time.
+  const timeoutMs = Math.ceil(limitMs / Math.max(2, options.urls.length));
   const connecting = connectBus({ ...options, timeoutMs });
   return await abortable(connecting, late.signal, (bus) => void bus.nats.close()).finally(() =>
     timer.cancel(),
@@ -269,7 +268,6 @@ function busOf(
     ...(ca === "" ? {} : { ca: readTextFile(ca, "master.tls_ca") }),
     ...(ca === "" && own !== undefined && own.caPem !== "" ? { ca: own.caPem } : {}),
     ...defined({ clientCertificate: client, requester }),
-    timeoutMs: serverMs,
     clock: cli.clock,
     log: createLog({
       level: "error",

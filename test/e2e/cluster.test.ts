@@ -157,7 +157,7 @@ test("a run that ends after every relay was killed is reported to the next ones,
   // The masters of earlier tests have published a tree without files.
   await peel.program.waitFor(/"state files fetched","environment":"base",.*"files":2,/);
   const fetched = readRecords(peel.program.output()).findLast(({ msg }) => msg === "state files fetched");
-  // A server that lags behind gives a master the files of before, until the master reads them again.
+  // A master whose server lags behind uses the previous files until it reads the catalog again.
   const inForce = async (master: MasterDaemon) => {
     const answer = requestMaster(cluster.bus, master, "GET", "/api/v1/states/releases");
     const { environments } = await expectAnswer<{ environments: { content?: { snapshot: string } }[] }>(

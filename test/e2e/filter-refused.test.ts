@@ -165,7 +165,7 @@ test.each<[action: string, words: string[]]>([
   expect([seen.stderr, seen.code]).toEqual([expect.not.stringContaining("may not"), 0]);
 });
 
-test("whether it is allowed is answered for svc can, and is no refusal", async () => {
+test("svc can answers whether a request is allowed, and nothing is recorded as refused", async () => {
   const before = (await refusedOf("blind")).length;
   const can = await as("blind", "can", "run", target, "test.ping");
   expect([can.code, can.stdout + can.stderr]).toEqual([1, expect.stringContaining(refusal)]);

@@ -120,7 +120,7 @@ test("a master that starts with a wrong clock waits, and removes nothing", async
   await using _ = await waiting;
 });
 
-test("hellos count by the clock of the bus, so that a restart next to a clock that is ahead is no clone", async () => {
+test("hellos are timed by the clock of the bus: a restart while the clock of a master is ahead is not taken for a clone", async () => {
   await using alone = await startBus();
   const clock = settableClock();
   clock.aheadMs = 50_000;

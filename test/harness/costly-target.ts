@@ -1,7 +1,7 @@
 import { encode } from "../../internal/base/msgpack.ts";
 import { sha256 } from "../../internal/base/sha256.ts";
 
-/** Facts of a peel over which the target costs as much as any may. */
+/** Facts of a peel for which the target reaches the limit of its cost. */
 export const costlyFacts = {
   os: "Debian",
   long: Array.from({ length: 55 }, (_, at) => lettersOf(at).slice(0, 1_000)),

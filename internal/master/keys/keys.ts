@@ -78,7 +78,7 @@ export function loadMasterKeys(authDir: string): MasterKeys {
 const messageOf = (cause: unknown) => (cause instanceof Error ? cause.message : "");
 const claimsOf = (text: string) => readClaims(parseCredentials(text).jwt);
 
-/** Without these there never was a fleet in the directory. */
+/** A directory with any of these belongs to a fleet. */
 const fleetFiles = ["operator.jwt", "account.seed", "master.creds", "system.creds", "command.seed"];
 
 /** How to come by a key that is missing or damaged: new keys are another fleet, which no peel follows. */

@@ -151,7 +151,7 @@ export class Frame {
   readonly run: Run;
   readonly around: Frame | undefined;
   private own: Rendering | undefined;
-  /** What the values of the variables were made of, where that was anything. */
+  /** Which variables were made of facts, or of text that contains them. The others are left out. */
   private used: Map<string, number> | undefined;
 
   constructor(run: Run, around: Frame | undefined, own: Rendering | undefined = around?.rendering) {

@@ -142,7 +142,7 @@ export class Unknown extends Undefined {
 export interface Args {
   readonly positional: readonly Value[];
   readonly named: ReadonlyMap<string, Value>;
-  /** What the values by their index or name were made of, where that was anything. */
+  /** Which values, by index or name, were made of facts, or of text that contains them. The others are left out. */
   readonly used?: ReadonlyMap<number | string, number> | undefined;
 }
 
