@@ -24,12 +24,19 @@ export async function printFindings(
 ): Promise<void> {
   const count = `${checked} ${kind} ${checked === 1 ? "file" : "files"}`;
   await cli.print({ checked, problems, hints }, () =>
-    problems.length === 0 ? `${count}: no problems` : problems.flatMap(linesOf).join("\n"),
+    problems.length === 0
+      ? `${count}: no problems${hintCount(hints.length)}`
+      : problems.flatMap(linesOf).join("\n"),
   );
   for (const hint of hints) cli.say(`hint: ${linesOf(hint).join("\n")}`);
   if (problems.length === 0) return;
   cli.say(`${count}: ${problems.length} ${problems.length === 1 ? "problem" : "problems"}`);
   throw new Exit(1);
+}
+
+/** Without it, the last line would say that nothing is wrong with a file that a hint above names. */
+function hintCount(hints: number): string {
+  return hints === 0 ? "" : `, ${hints} ${hints === 1 ? "hint" : "hints"}`;
 }
 
 function linesOf({ excerpt, ...finding }: ShownFinding): string[] {

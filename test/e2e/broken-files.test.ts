@@ -160,7 +160,7 @@ test("broken settings leave the last good ones in force on every master", async 
   put("settings/common.sls", "owner: [bob\nport: 1\n");
   await until(async () => (await checksOf("settings")).every(({ status }) => status === "degraded"));
   for (const { message } of await checksOf("settings"))
-    expect(message).toStartWith("common.sls:2:1: a bracket is not closed");
+    expect(message).toStartWith("common.sls:1:8: the bracket [ is not closed");
   expect(await applied()).toBe("three ann");
   put("settings/common.sls", "owner: bob\n");
   await until(async () => (await applied()) === "three bob");

@@ -18,8 +18,29 @@ const refusals: [string, string][] = [
   ["a: b: c", "f:1:5: a map cannot start here: a value with a colon needs quotes"],
   ["a: 1\n  b: 2", "f:2:4: a map cannot start here: a value with a colon needs quotes"],
   ["a: 1\nb", "f:2:2: a key must end with a colon"],
-  ["a: [1, 2", "f:1:9: a quote, bracket, comma or colon is missing"],
-  ["a: 'x", "f:1:6: a quote, bracket, comma or colon is missing"],
+  ["a: [1, 2", "f:1:4: the bracket [ is not closed"],
+  ["a: 'x", "f:1:4: the quote ' is not closed"],
+  ["a: [1, 2\nb: 3", "f:1:4: the bracket [ is not closed"],
+  ["a: [1, 2}", "f:1:4: the bracket [ is not closed"],
+  ["a: {b: [1, 2\nc: 3}", "f:1:8: the bracket [ is not closed"],
+  ["a: [1, 2\n  b: 3\nc: [4]", "f:1:4: the bracket [ is not closed"],
+  ["a: [1, {b: 2], 3}", "f:1:8: the bracket { is not closed"],
+  ["- a:\n  - [b # ]\n  - c", "f:2:5: the bracket [ is not closed"],
+  ["a: |\n  [x\n- b: {c: [1", "f:3:1: the indentation does not fit"],
+  ["a: |\n  [x\nb: &b [1\nc: 1", "f:3:7: the bracket [ is not closed"],
+  ["a: it's [x\nb: {1", "f:2:4: the bracket { is not closed"],
+  ["a: [1\r\nb: 2", "f:1:4: the bracket [ is not closed"],
+  ["a: ['x, y]\nb: 1", "f:1:5: the quote ' is not closed"],
+  ['a: "x\\" y\nb: 1', 'f:1:4: the quote " is not closed'],
+  ['a: "x\n  b: "y"', "f:1:4: this quote is closed in a later line, and more text follows there"],
+  ["a: 'x\nb: 'y'", "f:1:4: the quote ' is closed after a line that is not further in"],
+  ["a: {\n  b: 1\n}", "f:1:4: the bracket { is closed after a line that is not further in"],
+  ["a: {x: 1 y: 2}", "f:1:11: a comma is missing"],
+  ["a: [1,\n  {x: 1\n   y: 2}]", "f:3:5: a comma is missing"],
+  ["a: [1]]", "f:1:7: this bracket closes none"],
+  ["a: ]", "f:1:4: this bracket closes none"],
+  ["a: 'it's'", "f:1:8: text follows a quote that closes: write it inside"],
+  ["a: {x}/y", "f:1:7: text follows a bracket that closes: put the value in quotes"],
   ["a:\n  b: 1\n c: 2", "f:3:2: the indentation does not fit"],
   ["[".repeat(100) + "]".repeat(100), "f:1:64: nested too deeply"],
   ["[".repeat(20_000), "nested too deeply"],
@@ -29,6 +50,20 @@ const refusals: [string, string][] = [
 describe("parseYaml", () => {
   test.each(refusals)("refuses %#", (text, message) => {
     expect(() => parseYaml(text, "f")).toThrow(message);
+  });
+
+  test("names the bracket whose end is missing, wherever it stands", () => {
+    const value = fc.oneof(
+      fc.array(fc.jsonValue(), { minLength: 1 }),
+      fc.dictionary(fc.string(), fc.jsonValue()),
+    );
+    fc.assert(
+      fc.property(value, fc.constantFrom(undefined, 1, 3), fc.boolean(), (data, space, isLast) => {
+        const json = JSON.stringify(data, undefined, space).replaceAll("\n", "\n  ").slice(0, -1);
+        const at = `f:3:6: the bracket ${json[0]} is not closed`;
+        expect(() => parseYaml(`x: [a]\ny:\n  z: ${json}\n${isLast ? "" : "w: [1]\n"}`, "f")).toThrow(at);
+      }),
+    );
   });
 
   test("refuses an alias bomb without expanding it", () => {

@@ -68,10 +68,21 @@ export function parseYaml(
     events = parseEvents(text, { maxDepth });
   } catch (cause) {
     if (!(cause instanceof YAMLException)) throw cause;
-    const { offset, reason } = parseProblem(text, cause.mark?.position ?? 0, cause.reason);
+    const at = { offset: cause.mark?.position ?? 0, message: cause.reason };
+    const { offset, reason } = parseProblem(text, at, isYaml);
     throw walk.failure(walk.positionOf(offset), reason);
   }
   return walk.document(events);
+}
+
+function isYaml(text: string): boolean {
+  try {
+    parseEvents(text, { maxDepth });
+    return true;
+  } catch (cause) {
+    if (!(cause instanceof YAMLException)) throw cause;
+    return false;
+  }
 }
 
 /** The plain JavaScript value of a node. */

@@ -40,7 +40,7 @@ test("lint shows what masters would refuse, with the place, and the rest as hint
     "",
   ]);
   expect(stderr.split("\n")).toEqual([
-    "hint: alone.sls:2:1: a bracket is not closed, or the indentation does not fit",
+    "hint: alone.sls:1:4: the bracket [ is not closed",
     "hint: undefined.sls:1:1: gone is not defined",
     'hint: undefined.sls:3:19: yes is a text here, and true in Salt: write true, or "yes" with quotes',
     'hint: web.sls:3:1: test.nop: unknown argument "colour"',
@@ -60,7 +60,7 @@ test("hints alone do not fail", async () => {
       "--salt-compat",
       compat,
     ]);
-    expect([exit, stdout]).toEqual([0, "1 state file: no problems\n"]);
+    expect([exit, stdout]).toEqual([0, "1 state file: no problems, 1 hint\n"]);
     expect(stderr).toBe(
       'hint: web.sls:2:1: unknown state function "boto.present" (did you mean host.present?)\n',
     );

@@ -10,11 +10,20 @@ export interface Reference {
   isCertain: boolean;
 }
 
+/** Files of the tree that a state needs, of which the first that exists is taken. */
+export interface NeededSource {
+  argument: string;
+  names: readonly string[];
+  isDirectory: boolean;
+  at: Omit<Finding, "reason">;
+}
+
 /** What one file is, whatever is unknown of the hosts that it is for. */
 export interface Judged {
   problems: readonly Finding[];
   hints: readonly Finding[];
   references: readonly Reference[];
+  sources: readonly NeededSource[];
   work: number;
 }
 
@@ -26,6 +35,7 @@ export interface Said {
   forms: readonly Finding[];
   hints: readonly Finding[];
   references: readonly Omit<Reference, "isCertain">[];
+  sources: readonly NeededSource[];
 }
 
 interface Seen extends Said {
@@ -75,7 +85,7 @@ export async function judgeFile(
   return combined(problems, chosen, [...seen.values()]);
 }
 
-const nothing: Said = { faults: [], forms: [], hints: [], references: [] };
+const nothing: Said = { faults: [], forms: [], hints: [], references: [], sources: [] };
 
 function combined(problems: readonly Finding[], chosen: readonly Seen[], all: readonly Seen[]): Judged {
   const certain = new Set(problems.map(keyOf));
@@ -89,6 +99,7 @@ function combined(problems: readonly Finding[], chosen: readonly Seen[], all: re
     problems,
     hints: isFatal ? hints : [...hints, ...doubtful],
     references: referencesOf(chosen),
+    sources: chosen.flatMap(({ sources }) => sources),
     work: all.reduce((sum, { reading }) => sum + reading.work, 0),
   };
 }

@@ -13,8 +13,8 @@ async function found(files: Record<string, string>, { strictFacts = false, all =
 
 describe("what is refused, with its place", () => {
   test.each<[what: string, files: Record<string, string>, problem: string]>([
-    ["a bracket that is not closed", { "a.sls": "x: [1,\ny: 2\n" }, "a.sls:2:1: a bracket is not closed"],
-    ["the same, behind facts", { "a.sls": "os: {{ facts.os }}\nx: [1,\ny: 2\n" }, "a.sls:3:1: a bracket"],
+    ["a bracket that is not closed", { "a.sls": "x: [1,\ny: 2\n" }, "a.sls:1:4: the bracket [ is not closed"],
+    ["the same, behind facts", { "a.sls": "os: {{ facts.os }}\nx: [1,\ny: 2\n" }, "a.sls:2:4: the bracket ["],
     ["a tag without an end", { "a.sls": "x: {{ facts.os }\n" }, "a.sls:1:16: syntax error"],
     ["a tab", { "a.sls": "x:\n\ty: 1\n" }, "a.sls:2:1: tabs are not allowed"],
     ["no map", { "a.sls": "- x\n" }, "a.sls:1:1: expected a map of settings"],

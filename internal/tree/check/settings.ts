@@ -70,6 +70,7 @@ export function createSettingsCheck(turns: Turns): SettingsCheck {
             }
             return { paths: rest.filter((path) => matchGlob(name.replaceAll("/", "."), nameOf(path))) };
           },
+          missing: () => undefined,
           refusesCycles: true,
         },
         allowance,
@@ -96,7 +97,7 @@ async function judgeSettings(path: string, judging: Judging): Promise<Judged> {
   const source = await textOf(path, files);
   if ("problem" in source) {
     const problem = { file: path, line: 1, column: 1, reason: source.problem };
-    return { problems: [problem], hints: [], references: [], work: 0 };
+    return { problems: [problem], hints: [], references: [], sources: [], work: 0 };
   }
   const { id: _, labels: __, ...variables } = settingsVariables(path);
   const options = {
@@ -121,6 +122,7 @@ async function judgeSettings(path: string, judging: Judging): Promise<Judged> {
         forms: faults.filter(({ reason }) => !isUnknownText(reason)).map(finding),
         hints: [],
         references: names.map(({ name, line }) => ({ name, at: placeOf({ line }) })),
+        sources: [],
       };
     },
   );

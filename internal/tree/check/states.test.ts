@@ -18,7 +18,7 @@ describe("what is refused, with its place", () => {
     [
       "a bracket that is not closed",
       { "a.sls": "x:\n  test.nop: [\n" },
-      "a.sls:3:1: a bracket is not closed",
+      "a.sls:2:13: the bracket [ is not closed",
     ],
     ["a tab", { "a.sls": "x:\n\ttest.nop: []\n" }, "a.sls:2:1: tabs are not allowed"],
     [
@@ -85,7 +85,11 @@ describe("what is refused, with its place", () => {
       "top.sls:4:1: state file c does not exist",
     ],
     ["a target without an end", { "top.sls": "base:\n  'G@x and': [a]\n", "a.sls": "" }, "top.sls:2:1: "],
-    ["a top file that is not YAML", { "top.sls": "base:\n  '*': [a\n", "a.sls": "" }, "top.sls:3:1: "],
+    [
+      "a top file that is not YAML",
+      { "top.sls": "base:\n  '*': [a\n", "a.sls": "" },
+      "top.sls:2:8: the bracket [ is not closed",
+    ],
     [
       "a file that is too large",
       { "a.sls": `# ${"x".repeat(1024 * 1024)}\n` },
@@ -153,6 +157,48 @@ test("only what a top file reaches is refused, by any target or include", async 
   const { problems, hints } = await found(files);
   expect(problems.map((line) => line.split(":")[0])).toEqual(["given.sls", "late.sls", "role/inner.sls"]);
   expect(hints.map((line) => line.split(":")[0])).toEqual(["alone.sls"]);
+});
+
+describe("what a state takes from the tree, and is not there, is a hint with its line", () => {
+  const files = { "web/x.conf": "", "run.sh": "", "a b.sh": "" };
+  test.each<[what: string, text: string, hint: string | undefined]>([
+    ["a source", "  file.managed:\n    - source: salt://web/y.conf\n", "a.sls:3:1: source: no file is"],
+    ["one of svc", "  file.managed: [{source: 'svc://web/x.con'}]\n", "(did you mean svc://web/x.conf?)"],
+    ["none of several", "  file.managed: [{source: [salt://a, svc://b]}]\n", 'no file is "salt://a"'],
+    ["one of several", "  file.managed: [{source: [salt://a, svc://web/x.conf]}]\n", undefined],
+    ["one that another place may have", "  file.managed: [{source: [salt://a, /etc/b]}]\n", undefined],
+    ["another environment", "  file.managed: [{source: 'salt://a?saltenv=dev'}]\n", undefined],
+    ["a directory", "  file.recurse: [{source: salt://web/}]\n", undefined],
+    ["no directory", "  file.recurse: [{source: salt://wep}]\n", 'no files are below "salt://wep"'],
+    ["a part that facts say", "  file.managed: [{source: 'salt://{{ facts.os }}.conf'}]\n", undefined],
+    [
+      "one of a name",
+      "  file.managed: [{names: [/a: {source: salt://b}]}]\n",
+      'source: no file is "salt://b"',
+    ],
+    ["a digest", "  archive.extracted: [{source: /a, source_hash: salt://b}]\n", "source_hash: no file is"],
+    ["a package", "  pkg.installed: [{sources: [p: salt://p.deb]}]\n", 'sources: no file is "salt://p.deb"'],
+    ["a script", "  cmd.script: [{name: salt://run.py --all}]\n", "name: no file is"],
+    ["a script with arguments", "  cmd.script: [{name: salt://run.sh --all}]\n", undefined],
+    ["a script with a space", "  cmd.script: [{name: salt://a b.sh}]\n", undefined],
+  ])("%s", async (_, text, hint) => {
+    for (const compat of ["strict", "salt"] as const) {
+      const { problems, hints } = await found({ ...files, "a.sls": `x:\n${text}` }, { compat });
+      const sources = hints.filter(
+        (each) => !each.includes("it depends on") && / no files? (?:is|are) /.test(each),
+      );
+      expect(problems).toEqual([]);
+      expect(sources).toEqual(hint === undefined ? [] : [expect.stringContaining(hint)]);
+    }
+  });
+
+  test("also when the file that needs it did not change", async () => {
+    const check = createStateCheck(turns);
+    const hintsOf = async (more: Record<string, string>) =>
+      (await check.check(memoryFiles({ ...source, ...more }), { compat: "strict" })).hints.length;
+    const source = { "top.sls": "base:\n  '*': [a]\n", "a.sls": "x:\n  file.managed: [{source: svc://y}]\n" };
+    expect([await hintsOf({ y: "" }), await hintsOf({}), await hintsOf({ y: "" })]).toEqual([0, 1, 0]);
+  });
 });
 
 test("a name of which a part is unknown may be any that fits", async () => {
@@ -235,11 +281,14 @@ describe("a file is read again only when it changed", () => {
     expect((await run()).read).toEqual(["a.sls", "b.sls", "m.jinja", "top.sls"]);
     expect((await run()).read).toEqual([]);
     texts["b.sls"] = "x: [\n";
-    expect(await run()).toEqual({ read: ["b.sls"], problems: [expect.stringContaining("b.sls:2:1: ")] });
+    expect(await run()).toEqual({
+      read: ["b.sls"],
+      problems: [expect.stringContaining("b.sls:1:4: the bracket [")],
+    });
     texts["m.jinja"] = "{% set x %}";
     expect(await run()).toEqual({
       read: ["a.sls", "m.jinja"],
-      problems: [expect.stringContaining("b.sls:2:1: "), expect.stringContaining("m.jinja:1:")],
+      problems: [expect.stringContaining("b.sls:1:4: the bracket ["), expect.stringContaining("m.jinja:1:")],
     });
   });
 

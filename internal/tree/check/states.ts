@@ -1,10 +1,12 @@
+import { quote } from "../../base/cut.ts";
 import { suggestion } from "../../base/nearest.ts";
 import type { FileSource } from "../files/mod.ts";
+import { treePath } from "../functions/mod.ts";
 import { examineState, examineTop, expandName, treeOf } from "../language/mod.ts";
 import { type Compat, createTemplates, type Templates, variablesOf } from "../template/mod.ts";
 import { type Allowance, createAllowance, type Turns } from "./budget.ts";
 import type { Checked, Finding } from "./finding.ts";
-import { type Judged, judgeFile, type Said } from "./judge-file.ts";
+import { type Judged, judgeFile, type NeededSource, type Said } from "./judge-file.ts";
 import { type Reading, readFile } from "./read-file.ts";
 import { createMemory, textOf, type Uses } from "./remember.ts";
 import { walk } from "./walk.ts";
@@ -51,6 +53,7 @@ export function createStateCheck(turns: Turns): StateCheck {
             if (isGlob || paths.length > 0) return { paths };
             return { reason: `state file ${name} does not exist${suggestion(name, tree.names())}` };
           },
+          missing: (source) => missingSource(source, files),
           // As in Salt, state files may.
           refusesCycles: false,
         },
@@ -59,6 +62,26 @@ export function createStateCheck(turns: Turns): StateCheck {
       );
     },
   };
+}
+
+/** Why none of the files that a state needs is there; what is unknown may be any of them. */
+function missingSource(
+  { argument, names, isDirectory }: NeededSource,
+  files: FileSource,
+): string | undefined {
+  if (names.some(isUnknownText)) return undefined;
+  const exists = (name: string) => {
+    const path = (treePath(name) ?? "").replace(/\/+$/, "");
+    return isDirectory ? files.list(path).length > 0 : files.stat(path) !== undefined;
+  };
+  if (names.some(exists)) return undefined;
+  const [first = ""] = names;
+  const near = suggestion(
+    first,
+    isDirectory ? [] : files.list("").map((path) => `${/^\w+:\/\//.exec(first)?.[0] ?? ""}${path}`),
+  );
+  const what = isDirectory ? "no files are below" : "no file is";
+  return `${argument}: ${what} ${quote(first, 200)} in this environment${near}`;
 }
 
 interface Judging {
@@ -75,7 +98,7 @@ async function judgeState(path: string, judging: Judging): Promise<Judged> {
   const source = await textOf(path, files);
   if ("problem" in source) {
     const problem = { file: path, line: 1, column: 1, reason: source.problem };
-    return { problems: [problem], hints: [], references: [], work: 0 };
+    return { problems: [problem], hints: [], references: [], sources: [], work: 0 };
   }
   const { environment } = files;
   const sls = path === topFile ? undefined : nameOf(path);
@@ -107,7 +130,7 @@ async function judgeState(path: string, judging: Judging): Promise<Judged> {
 }
 
 function said(
-  { faults, forms, notes, names }: ReturnType<typeof examineTop>,
+  { faults, forms, notes, names, sources }: ReturnType<typeof examineTop>,
   { placeOf }: Pick<Reading, "placeOf">,
 ): Said {
   const findings = (problems: typeof faults): Finding[] =>
@@ -117,6 +140,7 @@ function said(
   return {
     ...{ faults: findings(faults), forms: findings(forms), hints: findings(notes) },
     references: names.map(({ name, line }) => ({ name, at: placeOf({ line }) })),
+    sources: sources.map(({ line, ...source }) => ({ ...source, at: placeOf({ line }) })),
   };
 }
 

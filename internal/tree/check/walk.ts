@@ -1,6 +1,6 @@
 import type { Allowance } from "./budget.ts";
 import { type Checked, type Finding, sortFindings } from "./finding.ts";
-import type { Judged, Reference } from "./judge-file.ts";
+import type { Judged, NeededSource, Reference } from "./judge-file.ts";
 import { globOf, isUnknownText } from "./worlds.ts";
 
 /** A tree of files with a top file, as a check walks through it. */
@@ -12,6 +12,8 @@ export interface Walked {
   judge(path: string): Promise<Judged>;
   /** The files that a name leads to, or why there is none. @param from the file that has the name */
   find(name: string, from: string): { paths: readonly string[] } | { reason: string };
+  /** Why none of these files is there; `undefined` when one is. */
+  missing(source: NeededSource): string | undefined;
   /** Whether files may not include each other. */
   refusesCycles: boolean;
 }
@@ -67,6 +69,10 @@ class Walking {
     (isReached ? this.problems : this.hints).push(...judged.problems);
     this.hints.push(...judged.hints);
     for (const reference of judged.references) this.follow(reference, path, isReached);
+    for (const source of judged.sources) {
+      const reason = this.tree.missing(source);
+      if (reason !== undefined) this.hints.push({ ...source.at, reason });
+    }
   }
 
   found(): Checked {

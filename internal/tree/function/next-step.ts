@@ -27,7 +27,7 @@ const steps: readonly (readonly [RegExp, string])[] = [
   [/no state matches|no state has the id/, "include the file that declares it, or remove the reference"],
   [/^the key .* appears twice/, "join the two entries, or rename one"],
   [
-    /indentation does not fit|must be a string: put it in quotes|^not a string, finite/,
+    /indentation does not fit|is not closed|must be a string: put it in quotes|^not a string, finite/,
     "svc state render shows what the template made of the file",
   ],
 ];

@@ -176,7 +176,7 @@ async function assigned(options: CompileOptions, deps: LoadDeps): Promise<Wanted
 }
 
 /** A state that is not ordered yet. */
-type Read = ReadState & Place & { id: string; sls: string; function: string };
+type Read = ReadState & Place & { id: string; sls: string; function: string; isLate?: boolean };
 
 async function readStates(
   declarations: readonly Declaration[],
@@ -188,12 +188,13 @@ async function readStates(
   for (const { id, sls, functions: declared } of declarations) {
     for (const each of declared) {
       const place = { file: each.file, line: each.line };
+      const late = defined({ isLate: each.isLate });
       const called =
         functions.get(each.function) ??
         (await findFunction(each.function, registry, functions, problems, place));
       if (called === undefined) continue;
       for (const read of readArguments(id, each, called, problems, compat)) {
-        states.push({ ...read, id, sls, function: each.function, ...place });
+        states.push({ ...read, id, sls, function: each.function, ...place, ...late });
       }
     }
   }

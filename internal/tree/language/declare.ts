@@ -15,6 +15,8 @@ export interface DeclaredFunction extends Place {
   function: string;
   module: string;
   args: DeclaredArg[];
+  /** Whether it comes after the states of all files: an `extend` added it. */
+  isLate?: boolean;
 }
 
 /** An id with its functions. */

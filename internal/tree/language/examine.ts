@@ -7,6 +7,7 @@ import { readArguments } from "./arguments.ts";
 import { isRequisite, noCommonArgs, readCommon, requisiteMeant } from "./common-args.ts";
 import { findFunction } from "./compile.ts";
 import { type DeclaredFunction, readDeclarations } from "./declare.ts";
+import { type NamedSource, sourcesOf } from "./named-sources.ts";
 import { targetsOf } from "./top.ts";
 import { absoluteName } from "./tree.ts";
 import { referencesOf } from "./use.ts";
@@ -33,6 +34,8 @@ export interface Examined {
   notes: readonly StateProblem[];
   /** State files that it includes or assigns. */
   names: readonly Named[];
+  /** Files of the tree that its states need. */
+  sources: readonly NamedSource[];
 }
 
 export interface ExamineOptions {
@@ -55,6 +58,7 @@ export async function examineState(
   const [notes, unknown] = [new Problems({}), new Problems({})];
   const declared = readDeclarations(sls, file, forms);
   const found = new Map<string, StateFunction>();
+  const sources: NamedSource[] = [];
   for (const { id, functions } of [...declared.declarations, ...declared.extends]) {
     for (const each of functions) {
       // An `extend` names the module alone.
@@ -67,6 +71,7 @@ export async function examineState(
         found.get(each.function) ?? (await findFunction(each.function, registry, found, unknown, place));
       examineRequisites(each, called?.args ?? {}, forms, compat);
       if (called === undefined) continue;
+      sources.push(...sourcesOf(id, each));
       if (compat === "strict") examineNames(each, called, faults);
       if (options.isKnown) readArguments(id, each, called, notes, compat);
     }
@@ -87,6 +92,7 @@ export async function examineState(
       ({ line }) => !known.has(line),
     ),
     names,
+    sources,
   };
 }
 
@@ -101,7 +107,13 @@ export function examineTop(file: ParsedFile, environment: string, names: () => r
   const { root, path } = file;
   if (root.kind === "map" && !root.entries.some(({ key }) => key === environment)) {
     const message = `no section for the environment ${environment}: it has no highstate`;
-    return { faults: [], forms: [], notes: [{ message, file: path, line: root.at.line }], names: [] };
+    return {
+      faults: [],
+      forms: [],
+      notes: [{ message, file: path, line: root.at.line }],
+      names: [],
+      sources: [],
+    };
   }
   const targets = targetsOf(file, environment, names, problems);
   const assigned = targets.flatMap((target) => target.names);
@@ -110,6 +122,7 @@ export function examineTop(file: ParsedFile, environment: string, names: () => r
     forms: problems.all,
     notes: [],
     names: assigned.map(({ sls, line }) => ({ name: sls, line })),
+    sources: [],
   };
 }
 

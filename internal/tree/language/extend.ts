@@ -1,11 +1,14 @@
 import { suggestion } from "../../base/nearest.ts";
 import { atLine } from "../../base/place.ts";
 import type { Problems } from "../function/mod.ts";
-import { isCommon } from "./common-args.ts";
-import type { Declaration, DeclaredArg, DeclaredFile } from "./declare.ts";
+import { isRequisite } from "./common-args.ts";
+import type { Declaration, DeclaredArg, DeclaredFile, DeclaredFunction } from "./declare.ts";
+
+type ById = ReadonlyMap<string, Declaration>;
 
 /**
- * Merges the declarations of all files by id, and applies `extend` and then `exclude`. An id must be unique.
+ * Merges the declarations of all files by id, and applies `extend` and then `exclude`. An id must be unique. What an
+ * excluded file extends stays as it is.
  */
 export function mergeFiles(files: readonly DeclaredFile[], problems: Problems): Map<string, Declaration> {
   const byId = new Map<string, Declaration>();
@@ -20,8 +23,12 @@ export function mergeFiles(files: readonly DeclaredFile[], problems: Problems): 
       });
     }
   }
-  for (const extension of files.flatMap((each) => each.extends)) extend(byId, extension, problems);
-  for (const { kind, name } of files.flatMap(({ excludes }) => excludes)) {
+  const excluded = files.flatMap(({ excludes }) => excludes);
+  const isExcluded = (sls: string) => excluded.some(({ kind, name }) => kind === "sls" && name === sls);
+  for (const extension of files.flatMap((each) => each.extends)) {
+    if (!isExcluded(extension.sls)) extend(byId, extension, problems);
+  }
+  for (const { kind, name } of excluded) {
     for (const [id, declaration] of byId) {
       if (name === (kind === "id" ? id : declaration.sls)) byId.delete(id);
     }
@@ -29,9 +36,9 @@ export function mergeFiles(files: readonly DeclaredFile[], problems: Problems): 
   return byId;
 }
 
-function extend(byId: ReadonlyMap<string, Declaration>, extension: Declaration, problems: Problems): void {
+function extend(byId: ById, extension: Declaration, problems: Problems): void {
   const { id, file, line } = extension;
-  const declaration = byId.get(id);
+  const declaration = byId.get(id) ?? withName(byId, extension);
   if (declaration === undefined) {
     const near = suggestion(id, [...byId.keys()]);
     problems.add(`extend: no state has the id ${id}${near}; include the file that declares it`, {
@@ -41,29 +48,39 @@ function extend(byId: ReadonlyMap<string, Declaration>, extension: Declaration, 
     return;
   }
   for (const added of extension.functions) {
-    const place = { file: added.file, line: added.line };
     const present = declaration.functions.find(({ module }) => module === added.module);
-    if (present === undefined) {
-      const modules = declaration.functions.map(({ module }) => module);
-      problems.add(
-        `extend: ${id} has no state of ${added.module}${suggestion(added.module, modules)}`,
-        place,
-      );
-      continue;
-    }
-    if (added.function !== "") present.function = added.function;
-    present.args = mergeArgs(present.args, added.args);
+    if (present !== undefined) {
+      if (added.function !== "") present.function = added.function;
+      present.args = mergeArgs(present.args, added.args);
+    } else if (added.function !== "") declaration.functions.push({ ...added, isLate: true });
+    else refuseWithoutFunction(declaration, added, problems);
   }
 }
 
-/** Requisites and conditions are appended; every other argument replaces the existing one. */
-function mergeArgs(present: readonly DeclaredArg[], added: readonly DeclaredArg[]): DeclaredArg[] {
-  const replaced = new Set(added.map(({ name }) => name).filter((name) => !isAdded(name)));
-  return [...present.filter(({ name }) => !replaced.has(name)), ...added];
+/** The one declaration with a state of this module that has this name; as in Salt, an id goes before it. */
+function withName(byId: ById, { id, functions: [first] }: Declaration): Declaration | undefined {
+  const isNamed = ({ module, args }: DeclaredFunction) =>
+    module === first?.module &&
+    args.some(({ name, node }) => name === "name" && node.kind === "scalar" && node.value === id);
+  const [found, another] = [...byId.values()].filter(({ functions }) => functions.some(isNamed));
+  return another === undefined ? found : undefined;
 }
 
-const single = new Set(["name", "names", "order", "failhard", "parallel", "aggregate", "retry"]);
+function refuseWithoutFunction({ id, functions }: Declaration, added: DeclaredFunction, problems: Problems) {
+  const { module, file, line } = added;
+  const near = suggestion(
+    module,
+    functions.map((each) => each.module),
+  );
+  problems.add(`extend: ${id} has no state of ${module}${near}; to add one, name its function`, {
+    file,
+    line,
+  });
+}
 
-function isAdded(name: string): boolean {
-  return isCommon(name) && !single.has(name);
+/** Requisites are appended; every other argument replaces the existing one, and a name all names. */
+function mergeArgs(present: readonly DeclaredArg[], added: readonly DeclaredArg[]): DeclaredArg[] {
+  const replaced = new Set(added.map(({ name }) => name).filter((name) => !isRequisite(name)));
+  if (replaced.has("name")) replaced.add("names");
+  return [...present.filter(({ name }) => !replaced.has(name)), ...added];
 }

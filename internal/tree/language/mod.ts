@@ -8,6 +8,7 @@ export {
 } from "./compile.ts";
 export { type Examined, type ExamineOptions, examineState, examineTop, type Named } from "./examine.ts";
 export { lintStates } from "./lint.ts";
+export type { NamedSource } from "./named-sources.ts";
 export { renderAlone } from "./render-alone.ts";
 export { stateSchema } from "./schema.ts";
 export { expandName, statesTop } from "./top.ts";

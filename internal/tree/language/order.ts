@@ -7,6 +7,8 @@ export interface Orderable extends Place {
   name: string;
   function: string;
   sortBy: number | "first" | "last" | undefined;
+  /** Whether it comes after all states that are defined, unless `sortBy` says where. */
+  isLate?: boolean;
   /** Targets are indexes into the states. */
   requisites: readonly Requisite[];
 }
@@ -32,7 +34,7 @@ export class Cycle extends Error {
  * @throws Cycle
  */
 export function orderStates(states: readonly Orderable[], compat: Compat = "strict"): number[] {
-  const ranks = states.map(({ sortBy }, index) => rankOf(sortBy, index));
+  const ranks = states.map(({ sortBy, isLate }, index) => rankOf(sortBy, isLate === true ? late : index));
   const tied = compat === "salt" ? states.map(saltsText) : [];
   const byText = (a: number, b: number) => compareTexts(tied[a] ?? "", tied[b] ?? "");
   const byRank = (a: number, b: number) =>
@@ -106,6 +108,8 @@ function compareNumbers(one: number, other: number): number {
 
 /** Positions by definition start here, so that every explicit `order` comes before them. */
 const definitions = 1e9;
+/** After the position of any definition; Salt gives what `extend` adds no position. */
+const late = 1e9;
 
 function rankOf(sortBy: Orderable["sortBy"], index: number): number {
   if (sortBy === undefined) return definitions + index;

@@ -11,6 +11,7 @@ export type Unplaced = Omit<ReadState, "requisites"> &
     id: string;
     sls: string;
     function: string;
+    isLate?: boolean;
     /** Targets are indexes into the states. */
     requisites: readonly Requisite[];
   };
@@ -27,7 +28,7 @@ export function placeInOrder(states: readonly Unplaced[], problems: Problems, co
   return indexes.flatMap((index, order): LowState[] => {
     const state = states[index];
     if (state === undefined) return [];
-    const { sortBy: _, retry, event, requisites, ...rest } = state;
+    const { sortBy: _, isLate: __, retry, event, requisites, ...rest } = state;
     const placed = requisites.map((requisite) => ({
       ...requisite,
       targets: requisite.targets.map((target) => orderOf.get(target) ?? target),
