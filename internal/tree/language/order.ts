@@ -1,5 +1,6 @@
 import type { Place, Requisite, RequisiteKind } from "../function/mod.ts";
 import type { Compat } from "../template/mod.ts";
+import { withNeededAhead } from "./needed-ahead.ts";
 
 /** The fields that decide the order of a state. */
 export interface Orderable extends Place {
@@ -39,7 +40,10 @@ export function orderStates(states: readonly Orderable[], compat: Compat = "stri
   const byText = (a: number, b: number) => compareTexts(tied[a] ?? "", tied[b] ?? "");
   const byRank = (a: number, b: number) =>
     compareNumbers(ranks[a] ?? 0, ranks[b] ?? 0) || byText(a, b) || a - b;
-  const needs = states.map((state) => needsOf(state, compat, byRank));
+  const own = states.map((state) => needsOf(state, compat, byRank));
+  const all = withNeededAhead(own, states);
+  // What is needed ahead has its place among what is needed anyway; Salt looks at it last.
+  const needs = compat === "strict" ? all.map((each) => [...each].sort(byRank)) : all;
   const sorted = states.map((_, index) => index).sort(byRank);
   const ordered: number[] = [];
   const seen = new Uint8Array(states.length);
@@ -77,7 +81,7 @@ const salts: readonly RequisiteKind[] = [
 ];
 
 /**
- * The states that must come before a state, in their order. A target of `prereq` requires the state itself; `listen`
+ * The states that must come before a state, with `salt` in their order. A target of `prereq` requires the state itself; `listen`
  * waits for the end of the run.
  */
 function needsOf(
@@ -86,7 +90,7 @@ function needsOf(
   byRank: (a: number, b: number) => number,
 ): readonly number[] {
   const before = requisites.filter(({ kind }) => kind !== "listen" && kind !== "prereq");
-  if (compat === "strict") return [...new Set(before.flatMap(({ targets }) => targets))].sort(byRank);
+  if (compat === "strict") return [...new Set(before.flatMap(({ targets }) => targets))];
   const named = salts.flatMap((kind) => before.filter((each) => each.kind === kind));
   return [...new Set(named.flatMap(({ targets }) => [...targets].sort(byRank)))];
 }

@@ -133,6 +133,19 @@ test("the target of a prereq waits for a parallel state that comes before it", a
   expect(run.happened.slice(2)).toEqual(["a ends", "b begins", "b ends"]);
 });
 
+test("a prereq waits for the parallel states that its target needs", async () => {
+  const run = runOf("n cmd.held parallel\nt cmd.held onchanges=n\nb cmd.held prereq=t");
+  await run.begun("n");
+  expect(run.happened).toEqual(["n begins"]);
+  run.end("n");
+  await run.begun("b");
+  run.end("b");
+  await run.begun("t");
+  run.end("t");
+  await run.running;
+  expect(run.happened.slice(0, 2)).toEqual(["n begins", "n ends"]);
+});
+
 test("states that change the same things take turns; what one sees, another does not take over", async () => {
   const run = runOf(
     "a host.held parallel\nb host.held parallel\nc slow.held parallel\nd cmd.held\ne host.held",

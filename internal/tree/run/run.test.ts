@@ -173,6 +173,63 @@ describe("conditions", () => {
   });
 });
 
+describe("a prereq holds only if its target is going to run", () => {
+  /** `b` before a target `t` with this requisite on `n`. */
+  const before = (n: string, kind: string, more = "") =>
+    `b:\n  ${change}:\n    - prereq: [{test: t}]\nt:\n  ${change}:\n    - ${kind}: [{test: n}]${more}\nn: ${n}`;
+
+  test.each<[what: string, text: string, applied: string]>([
+    ["onchanges", before(ok, "onchanges"), "n:true b:true t:true"],
+    ["onchanges of a change", before(change, "onchanges"), "n:true+ b:true+ t:true+"],
+    ["onchanges_any", before(ok, "onchanges_any"), "n:true b:true t:true"],
+    ["onchanges_any of a change", before(change, "onchanges_any"), "n:true+ b:true+ t:true+"],
+    ["onfail", before(ok, "onfail"), "n:true b:true t:true"],
+    ["onfail of a failure", before(fail, "onfail"), "n:false b:true+ t:true+"],
+    ["onfail_all", before(ok, "onfail_all"), "n:true b:true t:true"],
+    ["require of a failure", before(fail, "require"), "n:false b:true t:false"],
+    ["require_any of a failure", before(fail, "require_any"), "n:false b:true t:false"],
+    ["watch of a failure", before(fail, "watch"), "n:false b:true t:false"],
+    ["require", before(ok, "require"), "n:true b:true+ t:true+"],
+    [
+      "an inverse form",
+      `b:\n  ${change}:\n    - prereq: [{test: t}]\nt: ${change}\nm:\n  ${ok}:\n    - onchanges_in: [t]`,
+      "m:true b:true t:true",
+    ],
+    [
+      "the target of a target",
+      `a:\n  ${change}:\n    - prereq: [{test: b}]\n${before(ok, "onchanges")}`,
+      "n:true a:true b:true t:true",
+    ],
+    [
+      "the target of a target that is going to change",
+      `a:\n  ${change}:\n    - prereq: [{test: b}]\n${before(change, "onchanges")}`,
+      "n:true+ a:true+ b:true+ t:true+",
+    ],
+    [
+      "one of two targets",
+      `${before(ok, "onchanges")}\nt2: ${change}\nc:\n  ${change}:\n    - prereq: [{test: t}, {test: t2}]`,
+      "n:true c:true+ b:true t:true t2:true+",
+    ],
+    [
+      "what waits for the state itself",
+      `b:\n  ${change}:\n    - prereq: [{test: t}]\nt:\n  ${change}:\n    - onchanges: [{test: x}]\nx:\n  ${change}:\n    - require: [{test: b}]`,
+      "b:true+ x:true+ t:true+",
+    ],
+  ])("%s", async (_, text, applied) => {
+    expect(await brief(text)).toBe(applied);
+    expect(await brief(text, { test: true })).toBe(applied.replaceAll("true+", "null+"));
+  });
+
+  test("in a chain of any length", async () => {
+    const links = Array.from(
+      { length: 60 },
+      (_, at) => `s${at}:\n  ${change}:\n    - prereq: [{test: s${at + 1}}]`,
+    );
+    const { states } = await run(`${links.join("\n")}\ns60: ${change}`);
+    expect(states.map(({ changes }) => Object.keys(changes).length)).toEqual(states.map(() => 1));
+  });
+});
+
 describe("failures", () => {
   test("keep the changes made before, and an unexpected one has its message", async () => {
     const extra = [

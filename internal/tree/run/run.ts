@@ -3,11 +3,12 @@ import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import type { CallArgs, CallContext } from "../../host/modules/mod.ts";
-import type { Changes, LowState, Requisite, StateFunction } from "../function/mod.ts";
+import type { Changes, LowState, StateFunction } from "../function/mod.ts";
 import type { CompiledStates } from "../language/mod.ts";
 import { type Companions, companionsOf, shareChanges } from "./companions.ts";
 import { contextOf } from "./context.ts";
 import { decide, type Met } from "./decide.ts";
+import { labelOf, metOf } from "./met.ts";
 import {
   isChanged,
   type Outcome,
@@ -16,7 +17,7 @@ import {
   type StateResult,
   summarize,
 } from "./result.ts";
-import { type Execution, runState, runWatch, settleConditions, wouldChange } from "./run-state.ts";
+import { type Execution, runState, runWatch, settleConditions } from "./run-state.ts";
 import { createTurns } from "./turns.ts";
 import { createUnderway } from "./underway.ts";
 import { waitsOf } from "./waits.ts";
@@ -158,7 +159,9 @@ class Run {
   /** Decides before anything else begins: what a parallel state waits for is settled in order. */
   private async decideOn(state: LowState, execution: Execution): Promise<Decided> {
     const met: Met[] = [];
-    for (const requisite of state.requisites) met.push(await this.check(requisite));
+    const { states } = this.compiled;
+    const soFar = { states, results: this.results, execution: this.execution, functionOf: this.functionOf };
+    for (const requisite of state.requisites) met.push(await metOf(requisite, soFar));
     const decision = decide(met);
     if (decision.act !== "run") {
       const result = decision.act === "skip";
@@ -207,27 +210,6 @@ class Run {
     return { ...rest, changes: { ...own, ...rest.changes } };
   }
 
-  private async check({ kind, targets, label: written, isMissing }: Requisite): Promise<Met> {
-    if (isMissing) {
-      const missing = { label: `${written}, which does not exist,`, result: false, changed: false };
-      return { kind: "require", targets: [missing] };
-    }
-    const ended: Met["targets"][number][] = [];
-    for (const target of targets) {
-      const state = this.compiled.states[target];
-      if (state === undefined || kind === "listen") continue;
-      const label = labelOf(state);
-      if (kind === "prereq") {
-        const changed = await wouldChange(state, this.functionOf(state), this.execution);
-        ended.push({ label, result: true, changed });
-        continue;
-      }
-      const result = this.results.get(target);
-      if (result !== undefined) ended.push({ label, result: result.result, changed: isChanged(result) });
-    }
-    return { kind, targets: ended };
-  }
-
   /** The states to run at the end: each state that listens to a changed state, once. */
   private async listeners(): Promise<void> {
     const { states } = this.compiled;
@@ -248,11 +230,11 @@ class Run {
     return result !== undefined && isChanged(result);
   };
 
-  private functionOf(state: LowState): StateFunction {
+  private readonly functionOf = (state: LowState): StateFunction => {
     const found = this.compiled.functions.get(state.function);
     if (found === undefined) throw new Error(`the state function ${state.function} was not compiled`);
     return found;
-  }
+  };
 }
 
 /** A state that is to run. */
@@ -263,7 +245,3 @@ interface Due {
 }
 
 type Decided = Due | { outcome: Outcome };
-
-function labelOf({ id, function: name }: LowState): string {
-  return `${name.slice(0, name.indexOf("."))}: ${id}`;
-}
