@@ -15,24 +15,23 @@ export interface Unclosed {
 const closers: Readonly<Record<string, string>> = { "[": "]", "{": "}" };
 /** What may stand before a value: the signs of a list, anchors and tags, and keys. */
 const lead =
-  /[ \t]*(?:[-?][ \t]+|[&!][^\s]*[ \t]+|(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\n]|'')*'|[^\s'"[{#&*!|>%@`,\]}-][^#\n]*?|-[^\s][^#\n]*?)[ \t]*:[ \t]+)*/y;
-const blockHeader = /[|>][-+0-9]*[ \t]*(?:#.*)?\r?(?=\n|$)/y;
+  /^[ \t]*(?:[-?][ \t]+|[&!][^\s]*[ \t]+|(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\n]|'')*'|[^\s'"[{#&*!|>%@`,\]}-][^#\n]*?|-[^\s][^#\n]*?)[ \t]*:[ \t]+)*/;
+const blockHeader = /^[|>][-+0-9]*[ \t]*(?:#.*)?\r?$/;
 
 /**
  * Finds the brackets and quotes that are open at an offset of YAML, in a text that a parser refuses there. It follows
- * brackets, quotes, comments and block texts alone, so it may be wrong about a text that is broken before: whoever
- * names what it finds tries first whether the text before it is YAML.
+ * brackets, quotes, comments and block texts alone, so it may be wrong about a text that is broken before: try first
+ * whether the text before what it finds is YAML.
  */
 export function unclosedAt(text: string, offset: number): Unclosed {
   let at = 0;
   let quoted: Unclosed["quoted"];
   while (at < offset) {
     const start = at;
-    lead.lastIndex = at;
-    lead.test(text);
-    at = lead.lastIndex;
+    const line = text.slice(at, lineAfter(text, at)).replace(/\n$/, "");
+    const [before = ""] = lead.exec(line) ?? [];
+    at += before.length;
     const sign = text[at] ?? "";
-    blockHeader.lastIndex = at;
     if (sign === "[" || sign === "{") {
       const found = readFlow(text, at, offset);
       if (found.open.length > 0) return { ...found, ...(quoted && { quoted }) };
@@ -42,14 +41,18 @@ export function unclosedAt(text: string, offset: number): Unclosed {
       if (end >= offset) return { open: [{ sign, at }], isClosedLater: end < text.length };
       quoted = { from: at, to: end };
       at = end + 1;
-    } else if (blockHeader.test(text)) {
-      at = endOfBlock(text, blockHeader.lastIndex + 1, columnOf(text, start, at));
+    } else if (blockHeader.test(line.slice(before.length))) {
+      at = endOfBlock(text, lineAfter(text, at), columnOf(text, start, at));
       continue;
     }
-    const line = text.indexOf("\n", at);
-    at = line < 0 ? text.length : line + 1;
+    at = lineAfter(text, at);
   }
   return { open: [], isClosedLater: false, ...(quoted && { quoted }) };
+}
+
+function lineAfter(text: string, at: number): number {
+  const end = text.indexOf("\n", at);
+  return end < 0 ? text.length : end + 1;
 }
 
 /** Reads brackets from the one at `from` until they are closed, or `offset` and what follows it. */
@@ -111,9 +114,7 @@ function endOfBlock(text: string, from: number, column: number): number {
     const [blank = ""] = /^[ ]*/.exec(text.slice(at, at + 1000)) ?? [];
     const next = text[at + blank.length] ?? "\n";
     if (next !== "\n" && next !== "\r" && blank.length <= column) return at;
-    const line = text.indexOf("\n", at);
-    if (line < 0) return text.length;
-    at = line + 1;
+    at = lineAfter(text, at);
   }
   return at;
 }

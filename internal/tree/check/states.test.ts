@@ -159,7 +159,7 @@ test("only what a top file reaches is refused, by any target or include", async 
   expect(hints.map((line) => line.split(":")[0])).toEqual(["alone.sls"]);
 });
 
-describe("what a state takes from the tree, and is not there, is a hint with its line", () => {
+describe("what a state takes from the tree, and is missing, is a hint with its line", () => {
   const files = { "web/x.conf": "", "run.sh": "", "a b.sh": "" };
   test.each<[what: string, text: string, hint: string | undefined]>([
     ["a source", "  file.managed:\n    - source: salt://web/y.conf\n", "a.sls:3:1: source: no file is"],
