@@ -252,7 +252,7 @@ test("--direct-kv selects from storage, and writes there", async () => {
 });
 
 test.each([
-  [["approve"], "name the ids of enrollments to approve, or select them with"],
+  [["approve"], "name the enrollments to approve by their ids or hosts, or select them with"],
   [["approve", "--limit", "3"], "--limit is for"],
   [["approve", "--all", "--match", "x"], "--all and --match exclude each other"],
   [["approve", "--match", ""], "--match: "],

@@ -74,6 +74,32 @@ test("what is ambiguous, unknown or too short decides nothing, and names the can
   expect([several.exit, several.stdout.match(/^rejected enr-\w{27} /gm)?.length]).toEqual([0, 2]);
 });
 
+test("an enrollment is named by its peel, and decided on by its whole id", async () => {
+  await enlistPending(connection, bus.authDir, [{ peelId: "mail-1_example", id: idOf("1DDDDDDDDD") }]);
+  const whole = idOf("1DDDDDDDDD");
+  expect(await svc("enroll", "approve", "mail-1.example")).toEqual({
+    exit: 0,
+    stdout: `approved ${whole} (mail-1.example)\n`,
+    stderr: `mail-1.example is ${whole} (mail-1.example)\n`,
+  });
+  expect((await json("enroll", "show", "mail-1_example")).id).toBe(whole);
+  expect(await svc("enroll", "approve", "mail-1.example")).toEqual({
+    exit: 1,
+    stdout: "",
+    stderr: `svc: no enrollment of mail-1.example is pending; there is ${whole} (approved)\n`,
+  });
+  expect(await svc("enroll", "label", "mail-1.example", "env=test")).toMatchObject({
+    exit: 0,
+    stdout: "mail-1.example: env=test\n",
+  });
+  expect((await svc("enroll", "revoke", "mail-1.example", "--reason", "gone")).stdout).toBe(
+    `revoked ${whole} (mail-1.example)\n`,
+  );
+  expect((await svc("enroll", "discard", "mial-1.example")).stderr).toBe(
+    "svc: no enrollment of mial-1.example (did you mean mail-1.example?): see svc enroll list --state all\n",
+  );
+});
+
 test("a token is named by its name first, then by its id and the beginning of it", async () => {
   const create = async (name: string) => {
     expect((await svc("token", "create", "--name", name, "--role", "viewer")).exit).toBe(0);

@@ -1,3 +1,4 @@
+import { displayPeelId } from "../../base/names/peel-id.ts";
 import { approvalOperations } from "../../fleet/approvals/mod.ts";
 import { command, formatFields, word } from "../../program/command-line/mod.ts";
 import { contentWords, releasedWords } from "../../wire/content-words.ts";
@@ -47,7 +48,12 @@ function formatApproval(approval: Shown): string {
     ["Digest", approval.request_digest],
     ...(targets === undefined
       ? []
-      : [["Peels", `${targets.length}: ${targets.slice(0, maxShown).join(", ")}${more}`] as const]),
+      : [
+          [
+            "Peels",
+            `${targets.length}: ${targets.slice(0, maxShown).map(displayPeelId).join(", ")}${more}`,
+          ] as const,
+        ]),
     ["Asked", `${approval.asked_at} by ${approval.asked_by}`],
     ["Agreed", `${agreed.length} of ${needs}${agreed.length === 0 ? "" : `: ${agreed.join(", ")}`}`],
     ["Rule", approval.rule],

@@ -1,3 +1,4 @@
+import { displayPeelId, isPeelId } from "../../base/names/peel-id.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { auditOperations } from "../../fleet/audit/mod.ts";
 import { choice, value } from "../../program/command-line/mod.ts";
@@ -74,9 +75,23 @@ export const outcomeWord = ({ genuine, outcome }: AuditView): string =>
 /** Digests, whose first digits are enough for people. */
 const shortens: ReadonlySet<string> = new Set(["commit", "snapshot"]);
 
+/** What holds peel ids, which people read with dots. */
+const peelNames: ReadonlySet<string> = new Set(["peel", "peels", "targets"]);
+
+/** What an entry is about as people read it: peel ids have dots. */
+export const readableSubjects = (subjects: AuditView["subjects"]): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(subjects).map(([name, value]) => [name, peelNames.has(name) ? dotted(value) : value]),
+  );
+
+function dotted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(dotted);
+  return typeof value === "string" && isPeelId(value) ? displayPeelId(value) : value;
+}
+
 /** What an entry is about, and why it was refused or failed, in one line. */
 export function aboutLine({ subjects, reason = "" }: AuditView): string {
-  const about = Object.entries(subjects)
+  const about = Object.entries(readableSubjects(subjects))
     .filter(([name]) => name !== "begun" && name !== "args_digest" && name !== "peel_count")
     .map(([name, value]) => `${name}=${shortens.has(name) ? wordOf(value).slice(0, 12) : wordOf(value)}`)
     .join(" ");

@@ -3,6 +3,7 @@ import { auditOperations } from "../../fleet/audit/mod.ts";
 import { command, formatFields, word } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { request } from "../request.ts";
+import { readableSubjects } from "./read-pages.ts";
 
 export const showCommand = command({
   name: "show",
@@ -15,7 +16,7 @@ export const showCommand = command({
       const { entry } = await request(bus, auditOperations.getAudit, { seq });
       await cli.print(entry, () =>
         formatFields(
-          Object.entries(entry).map(([name, value]) => [
+          Object.entries({ ...entry, subjects: readableSubjects(entry.subjects) }).map(([name, value]) => [
             name,
             typeof value === "object" ? JSON.stringify(value) : String(value),
           ]),

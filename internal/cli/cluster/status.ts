@@ -14,6 +14,7 @@ export const statusCommand = command({
   description:
     "Show the servers of the bus, and where each stream is stored. The exit code is 1 when something needs attention.",
   examples: ["svc cluster status"],
+  lists: true,
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {

@@ -1,7 +1,7 @@
 import { displayPeelId } from "../../base/names/peel-id.ts";
 import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
-import { fullId } from "../ids/full-id.ts";
+import { enrollmentId } from "../ids/enrollment-id.ts";
 import { withBus } from "../operator.ts";
 import { request } from "../request.ts";
 import { idArg } from "./connect.ts";
@@ -16,7 +16,7 @@ export const clearCloneCommand = command({
   run: (args, cli) =>
     withBus(cli, async (bus) => {
       const { enrollment } = await request(bus, enrollmentOperations.clearClone, {
-        id: await fullId("enr", args.id, bus, cli),
+        id: await enrollmentId(args.id, bus, cli),
       });
       const { id, peel_id } = enrollment;
       await cli.print(enrollment, () => `cleared the clone mark of ${id} (${displayPeelId(peel_id)})`);

@@ -36,7 +36,10 @@ export async function withBusFor<T>(
   throw new SvcError("usage", "--creds is for --direct-kv");
 }
 
-export const idArg = word("Enrollment id, enr-…", { required: true, ids: "enrollments" });
+export const idArg = word("Enrollment: its id enr-…, the id of its peel, or the name of its host", {
+  required: true,
+  ids: "enrollments",
+});
 
 /** Opens the bucket of the records, for what is read without a master. */
 export function openEnrollments(bus: Bus): Promise<Enrollments> {

@@ -12,12 +12,13 @@ import {
   type TableStyle,
   word,
 } from "../../program/command-line/mod.ts";
-import { fullId } from "../ids/full-id.ts";
+import { inStates } from "../ids/choose-enrollment.ts";
+import { enrollmentId } from "../ids/enrollment-id.ts";
 import { Interrupted, interruptedExit, untilInterrupted } from "../job/interrupt.ts";
 import { startProgress } from "../job/progress.ts";
 import { type Decisions, decideAll } from "./decide-all.ts";
 import { compareThem, proofOf } from "./list.ts";
-import { readList, storedCandidates } from "./read-list.ts";
+import { readList } from "./read-list.ts";
 import {
   type Chosen,
   choose,
@@ -29,7 +30,7 @@ import {
 import { formatTally, type Item, tally, toData } from "./tally.ts";
 
 /** The other ids of a command that takes several. */
-export const moreArg = word("More enrollment ids", { rest: true });
+export const moreArg = word("More of them", { rest: true });
 
 const shownColumns: Columns = {
   ID: "id",
@@ -89,13 +90,13 @@ export function namedIds({ id, more }: Pick<DecisionWords, "id" | "more">): stri
  */
 export async function decide(words: DecisionWords, bus: Bus, cli: Cli, decision: Decision): Promise<void> {
   const selection = readSelection(words);
-  const named = await fullIds(namedIds(words), bus, cli, words["direct-kv"] === true);
+  const named = await fullIds(words, bus, cli, decision);
   if (selection !== undefined) return decideOnSelected(words, { selection, named }, bus, cli, decision);
   const [only, ...others] = named;
   if (only === undefined) {
     throw new SvcError(
       "usage",
-      `name the ids of enrollments to ${decision.verb}, or select them with --match, --address, --evidence or --all`,
+      `name the enrollments to ${decision.verb} by their ids or hosts, or select them with --match, --address, --evidence or --all`,
     );
   }
   const notices = (await decision.noticesOf?.(named)) ?? [];
@@ -108,10 +109,11 @@ export async function decide(words: DecisionWords, bus: Bus, cli: Cli, decision:
 }
 
 /** Whole ids, each once. */
-async function fullIds(ids: readonly string[], bus: Bus, cli: Cli, isDirect: boolean): Promise<string[]> {
+async function fullIds(words: DecisionWords, bus: Bus, cli: Cli, { states }: Decision): Promise<string[]> {
   const found = new Set<string>();
-  const candidatesOf = isDirect ? storedCandidates : undefined;
-  for (const id of ids) found.add(await fullId("enr", id, bus, cli, candidatesOf));
+  const wanted = inStates(states);
+  const isDirect = words["direct-kv"] === true;
+  for (const named of namedIds(words)) found.add(await enrollmentId(named, bus, cli, { wanted, isDirect }));
   return [...found];
 }
 

@@ -1,6 +1,7 @@
 import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
-import { fullId } from "../ids/full-id.ts";
+import { tampered } from "../ids/choose-enrollment.ts";
+import { enrollmentId } from "../ids/enrollment-id.ts";
 import { withBus } from "../operator.ts";
 import { request } from "../request.ts";
 import { idArg } from "./connect.ts";
@@ -13,7 +14,7 @@ export const discardCommand = command({
   run: (args, cli) =>
     withBus(cli, async (bus) => {
       const discarded = await request(bus, enrollmentOperations.discardEnrollment, {
-        id: await fullId("enr", args.id, bus, cli),
+        id: await enrollmentId(args.id, bus, cli, { wanted: tampered }),
       });
       await cli.print(discarded, () => `discarded ${discarded.id}`);
     }),

@@ -3,7 +3,7 @@ import { displayPeelId, namesOf } from "../../base/names/peel-id.ts";
 import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
 import type { Labels } from "../../fleet/enrollment/record/mod.ts";
 import { command, word } from "../../program/command-line/mod.ts";
-import { fullId } from "../ids/full-id.ts";
+import { enrollmentId } from "../ids/enrollment-id.ts";
 import { withBus } from "../operator.ts";
 import { request } from "../request.ts";
 import { idArg } from "./connect.ts";
@@ -26,7 +26,7 @@ export const labelCommand = command({
   async run(args, cli) {
     const changes = args.changes.words.map(readChange);
     await withBus(cli, async (bus) => {
-      const id = await fullId("enr", args.id, bus, cli);
+      const id = await enrollmentId(args.id, bus, cli);
       for (let left = attempts; ; left--) {
         const { enrollment } = await request(bus, enrollmentOperations.showEnrollment, { id });
         const { labels: expected = {}, peel_id: peelId } = enrollment;

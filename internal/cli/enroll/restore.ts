@@ -1,7 +1,8 @@
 import { displayPeelId } from "../../base/names/peel-id.ts";
 import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
-import { fullId } from "../ids/full-id.ts";
+import { tampered } from "../ids/choose-enrollment.ts";
+import { enrollmentId } from "../ids/enrollment-id.ts";
 import { withBus } from "../operator.ts";
 import { request } from "../request.ts";
 import { idArg } from "./connect.ts";
@@ -14,7 +15,7 @@ export const restoreCommand = command({
   run: (args, cli) =>
     withBus(cli, async (bus) => {
       const { enrollment } = await request(bus, enrollmentOperations.restoreEnrollment, {
-        id: await fullId("enr", args.id, bus, cli),
+        id: await enrollmentId(args.id, bus, cli, { wanted: tampered }),
       });
       const { id, peel_id, state } = enrollment;
       await cli.print(enrollment, () => `restored ${id} (${displayPeelId(peel_id)}): ${state}`);

@@ -1,10 +1,13 @@
 import { displayPeelId } from "../../base/names/peel-id.ts";
 import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
+import type { EnrollmentSummary } from "../../fleet/enrollment/record/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
-import { fullId } from "../ids/full-id.ts";
+import { enrollmentId } from "../ids/enrollment-id.ts";
 import { withBus } from "../operator.ts";
 import { request } from "../request.ts";
 import { idArg } from "./connect.ts";
+
+const suspended = { called: "suspended", fits: ({ trust }: EnrollmentSummary) => trust === "SUSPENDED" };
 
 export const resumeCommand = command({
   name: "resume",
@@ -15,7 +18,7 @@ export const resumeCommand = command({
   },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
-      const input = { id: await fullId("enr", args.id, bus, cli) };
+      const input = { id: await enrollmentId(args.id, bus, cli, { wanted: suspended }) };
       const { enrollment } = await request(bus, enrollmentOperations.resumeEnrollment, input);
       const { id, peel_id } = enrollment;
       await cli.print(enrollment, () => `resumed ${id} (${displayPeelId(peel_id)})`);

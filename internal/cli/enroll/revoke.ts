@@ -6,7 +6,8 @@ import { enrollmentOperations, type RevokeOperationDeps } from "../../fleet/enro
 import { writeRevocation } from "../../fleet/enrollment/revocation/mod.ts";
 import type { DirectSigner } from "../../fleet/enrollment/store/mod.ts";
 import { type Cli, command, flag, readFlag, value } from "../../program/command-line/mod.ts";
-import { fullId } from "../ids/full-id.ts";
+import { ofMembers } from "../ids/choose-enrollment.ts";
+import { enrollmentId } from "../ids/enrollment-id.ts";
 import { request } from "../request.ts";
 import { credsArg, directArg, idArg, openForDecisions, withBusFor } from "./connect.ts";
 import { type Decided, decide, moreArg, namedIds } from "./decide.ts";
@@ -61,7 +62,7 @@ export const revokeCommand = command({
         if (id === undefined || namedIds(args).length > 1 || readSelection(args) !== undefined) {
           throw new SvcError("usage", "--wait is only for one enrollment, named by its id");
         }
-        const whole = await fullId("enr", id, bus, cli);
+        const whole = await enrollmentId(id, bus, cli, { wanted: ofMembers });
         const { enrollment = { id: whole, peel_id: "" }, ...rest } = await revokeOne({ id: whole, reason });
         return printClosed({ enrollment, ...rest }, cli);
       }

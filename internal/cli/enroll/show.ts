@@ -3,10 +3,9 @@ import type { Bus } from "../../bus/connection/mod.ts";
 import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
 import { type Cli, command, formatFields } from "../../program/command-line/mod.ts";
 import { readDirectly } from "../direct-reads.ts";
-import { fullId } from "../ids/full-id.ts";
+import { enrollmentId } from "../ids/enrollment-id.ts";
 import { type AnswerTo, request } from "../request.ts";
 import { credsArg, directReadArg, idArg, withBusFor } from "./connect.ts";
-import { storedCandidates } from "./read-list.ts";
 
 type Shown = AnswerTo<typeof enrollmentOperations.showEnrollment>;
 
@@ -30,11 +29,11 @@ export const showCommand = command({
 });
 
 async function read(bus: Bus, id: string, cli: Cli): Promise<Shown> {
-  return request(bus, enrollmentOperations.showEnrollment, { id: await fullId("enr", id, bus, cli) });
+  return request(bus, enrollmentOperations.showEnrollment, { id: await enrollmentId(id, bus, cli) });
 }
 
 async function readStored(bus: Bus, id: string, cli: Cli): Promise<Shown> {
-  const whole = await fullId("enr", id, bus, cli, storedCandidates);
+  const whole = await enrollmentId(id, bus, cli, { isDirect: true });
   return readDirectly(bus, cli).enrollment({ id: whole });
 }
 

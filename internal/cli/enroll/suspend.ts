@@ -1,7 +1,8 @@
 import { displayPeelId } from "../../base/names/peel-id.ts";
 import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
 import { command, value } from "../../program/command-line/mod.ts";
-import { fullId } from "../ids/full-id.ts";
+import { ofMembers } from "../ids/choose-enrollment.ts";
+import { enrollmentId } from "../ids/enrollment-id.ts";
 import { withBus } from "../operator.ts";
 import { request } from "../request.ts";
 import { idArg } from "./connect.ts";
@@ -16,7 +17,7 @@ export const suspendCommand = command({
   },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
-      const input = { id: await fullId("enr", args.id, bus, cli), reason: args.reason };
+      const input = { id: await enrollmentId(args.id, bus, cli, { wanted: ofMembers }), reason: args.reason };
       const { enrollment } = await request(bus, enrollmentOperations.suspendEnrollment, input);
       const { id, peel_id } = enrollment;
       await cli.print(enrollment, () => `suspended ${id} (${displayPeelId(peel_id)})`);

@@ -9,6 +9,7 @@ export const eventsCommand = command({
     "svc events --follow --source 'web-*'",
     "svc events --follow --output jsonl",
   ],
+  lists: true,
   args: {
     tag: value("glob", "Only events whose tag matches, such as 'svc/job/**' or 'disk/*'"),
     source: value("peel", "Only events of this peel, or of those that a glob such as 'web*' matches", {

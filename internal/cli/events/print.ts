@@ -1,4 +1,5 @@
 import { SvcError } from "../../base/errors.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
 import type { ShownEvent } from "../../fleet/events/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
 import { createLines } from "../feed/lines.ts";
@@ -40,7 +41,18 @@ export function createPrinter(cli: Cli, signal: AbortSignal) {
   };
 }
 
-const cellsOf = (event: ShownEvent) => [event.at, event.source, event.tag, dataLine(event)];
+const cellsOf = (event: ShownEvent) => [event.at, event.source, tagLine(event), dataLine(event)];
+
+/** The tag as people read it: where it has the id of a peel, with dots. `--tag` takes it so as well. */
+export function tagLine({
+  tag,
+  data,
+  peel_id: source,
+}: Pick<ShownEvent, "tag" | "data" | "peel_id">): string {
+  const ids = new Set([source, data.peel_id].filter((one) => typeof one === "string"));
+  const segments = tag.split("/");
+  return segments.map((segment) => (ids.has(segment) ? displayPeelId(segment) : segment)).join("/");
+}
 
 /** The data of an event, shortened. */
 function dataLine({ data }: ShownEvent): string {

@@ -1,5 +1,6 @@
 import { defined } from "../../base/defined.ts";
 import { parseDuration } from "../../base/duration.ts";
+import { encodePeelId } from "../../base/names/peel-id.ts";
 import { checkSource, checkTag, eventOperations, type ShownEvent } from "../../fleet/events/mod.ts";
 import { type Cli, Exit, readFlag } from "../../program/command-line/mod.ts";
 import { followEndless } from "../feed/follow.ts";
@@ -43,7 +44,7 @@ function readChoice({ tag, source, since }: Choice, now: number): Choice {
   const at = readPastTime("--since", since, now);
   return {
     ...defined({
-      tag: tag === undefined ? undefined : readFlag("--tag", tag, checkTag),
+      tag: tag === undefined ? undefined : readFlag("--tag", encodePeelId(tag), checkTag),
       source: source === undefined ? undefined : readFlag("--source", source, checkSource),
     }),
     // A master counts a duration back from its own clock, which is that of the events.

@@ -44,12 +44,16 @@ export function chooseOne(what: string, text: string, candidates: readonly Candi
   const [first, ...others] = candidates;
   if (first === undefined) throw new SvcError("not_found", `no ${what} begins with ${text}`);
   if (others.length === 0) return first;
-  const shown = candidates.slice(0, maxShown).map(({ id, text }) => (text === "" ? id : `${id} (${text})`));
-  const more = candidates.length > maxShown ? ", …" : "";
   throw new SvcError(
     "conflict",
-    `several ${what}s begin with ${text}: give more of it. There are ${shown.join("; ")}${more}`,
+    `several ${what}s begin with ${text}: give more of it. There are ${listOf(candidates)}`,
   );
+}
+
+/** Those that there are, for the person who chooses: no more than ten. */
+export function listOf(candidates: readonly Candidate[]): string {
+  const shown = candidates.slice(0, maxShown).map(({ id, text }) => (text === "" ? id : `${id} (${text})`));
+  return `${shown.join("; ")}${candidates.length > maxShown ? ", …" : ""}`;
 }
 
 /** What ids of a kind are of. */

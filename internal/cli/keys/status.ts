@@ -42,6 +42,7 @@ export const statusCommand = command({
   name: "status",
   description: "Show every key of a fleet, who holds it, since when, and what depends on it.",
   examples: ["svc keys status"],
+  lists: true,
   args: { dir: dirArg },
   async run({ dir }, cli) {
     assertAuthDirectory(dir);

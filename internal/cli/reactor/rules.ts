@@ -9,6 +9,7 @@ export const rulesCommand = command({
   name: "rules",
   description: "List the rules in force, in order of evaluation.",
   examples: ["svc reactor rules"],
+  lists: true,
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {

@@ -7,6 +7,7 @@ export const showCommand = command({
   name: "show",
   description: "Show the roles in force, or what one of them allows.",
   examples: ["svc roles show", "svc roles show operator"],
+  lists: true,
   args: {
     role: word("Only this role, with all that it allows", { required: false }),
   },

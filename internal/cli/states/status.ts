@@ -18,6 +18,7 @@ export const statusCommand = command({
   name: "status",
   description: "Count the peels that are as described, by the state files of their last run.",
   examples: ["svc states status", "svc states status 'web*' --stale 2h"],
+  lists: true,
   args: { target: targetArg, stale: staleArg },
   async run({ target = "*", stale }, cli) {
     const requested = { target, stale: checkStale(stale) };

@@ -221,7 +221,7 @@ test("a failing peel keeps its settings, is reported by name, and recovers with 
   expect(await at.shown("web-1")).toEqual({ ...before, error: "common.sls:1: undefined: facts.os" });
   expect(controller.health()).toEqual({
     status: "degraded",
-    message: "1 peels keep older settings, such as web-1: common.sls:1: undefined: facts.os",
+    message: "1 peel keeps older settings, such as web-1: common.sls:1: undefined: facts.os",
   });
   const reported = log.records.filter(({ level }) => level === "error");
   expect(reported).toMatchObject([

@@ -1,4 +1,5 @@
 import type { Log } from "../../base/log.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
 import type { Renewal } from "./renew.ts";
 
 export interface SettingsHealth {
@@ -83,7 +84,9 @@ export function createReport(log: Log): Report {
       const [first] = failing;
       if (first !== undefined) {
         const [peelId, reason] = first;
-        return degraded(`${failing.size} peels keep older settings, such as ${peelId}: ${reason}`);
+        return degraded(
+          `${failing.size === 1 ? "1 peel keeps" : `${failing.size} peels keep`} older settings, such as ${displayPeelId(peelId)}: ${reason}`,
+        );
       }
       if (kept.size > 0) {
         return degraded(

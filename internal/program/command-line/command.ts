@@ -128,12 +128,17 @@ export function command<const Args extends Record<string, IdsArg>>(declared: {
   description: string;
   /** Whole command lines, as one types them: help and manual show them. */
   examples: readonly string[];
+  /**
+   * It lists what its group is about under another name than `list`, which is taken as well: people try that first.
+   * One without a group takes the word behind its own name.
+   */
+  lists?: true;
   args: Args;
   run(args: Values<Args>, cli: Cli): Promise<void>;
 }): CommandDef {
-  const { name, description, examples, args, run } = declared;
+  const { name, description, examples, lists, args, run } = declared;
   return defineCommand<ArgsDef>({
-    meta: metaWith({ name, description, examples }),
+    meta: metaWith({ name, description, examples, ...(lists && { lists }) }),
     args,
     run: (context) => run(context.args as unknown as Values<Args>, context.data as Cli),
   });
@@ -163,6 +168,7 @@ interface Meta {
   name: string;
   description: string;
   examples: readonly string[];
+  lists?: true;
 }
 
 /** What a command was defined with, apart from its arguments. */

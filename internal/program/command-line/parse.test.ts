@@ -22,6 +22,67 @@ const tree = group({
   ],
 });
 
+const nouns = group({
+  name: "svc",
+  description: "Test.",
+  commands: () => [
+    command({ name: "events", description: "A.", examples: [], lists: true, args: {}, run: async () => {} }),
+    command({ name: "status", description: "A.", examples: [], args: {}, run: async () => {} }),
+    group({
+      name: "roles",
+      description: "B.",
+      commands: () => [
+        command({ name: "lint", description: "A.", examples: [], args: {}, run: async () => {} }),
+        command({
+          name: "show",
+          description: "A.",
+          examples: [],
+          lists: true,
+          args: {},
+          run: async () => {},
+        }),
+      ],
+    }),
+    group({
+      name: "settings",
+      description: "B.",
+      commands: () => [
+        command({ name: "lint", description: "A.", examples: [], args: {}, run: async () => {} }),
+      ],
+    }),
+  ],
+});
+
+describe("the word list", () => {
+  test.each([
+    [
+      ["roles", "list"],
+      ["svc", "roles", "show"],
+    ],
+    [
+      ["roles", "show"],
+      ["svc", "roles", "show"],
+    ],
+    [
+      ["events", "list"],
+      ["svc", "events"],
+    ],
+    [["events"], ["svc", "events"]],
+  ])("%p is %p", async (argv, path) => {
+    const found = await findCommand(nouns, argv);
+    expect([found.path, found.rest]).toEqual([path, []]);
+    expect(parseValues(found)).toMatchObject({ output: "table" });
+  });
+
+  test.each([
+    [["settings", "list"], 'svc settings has no command "list" (there is lint); see svc settings --help'],
+    [["status", "list"], 'unexpected argument "list"; see svc status --help'],
+    [["events", "list", "list"], 'unexpected argument "list"; see svc events --help'],
+  ])("%p is a mistake", async (argv, message) => {
+    expect(findCommand(nouns, argv).then(parseValues)).rejects.toThrow(message);
+  });
+});
+
 const parse = async (...argv: string[]) => parseValues(await findCommand(tree, argv));
 
 test("options of a command may stand before its name", async () => {

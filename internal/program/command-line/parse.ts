@@ -3,8 +3,9 @@ import type { ArgDef, ArgsDef, CommandDef } from "citty";
 import { quote } from "../../base/cut.ts";
 import { SvcError } from "../../base/errors.ts";
 import { suggestion } from "../../base/nearest.ts";
-import { childrenOf, isRepeated, isRest, nameOf, type RestWords } from "./command.ts";
+import { childrenOf, isRepeated, isRest, metaOf, nameOf, type RestWords } from "./command.ts";
 import { globalArgs } from "./globals.ts";
+import { otherWord } from "./other-word.ts";
 
 /** The command that a command line names. */
 export interface Found {
@@ -23,6 +24,9 @@ export interface Found {
  * times has a list.
  */
 export type ArgValues = Record<string, string | boolean | readonly string[] | RestWords | undefined>;
+
+/** What people try first for every noun. */
+const listWord = "list";
 
 /**
  * Follows the names on a command line down the tree of commands. Options may stand before them:
@@ -45,7 +49,10 @@ export async function findCommand(root: CommandDef, argv: readonly string[]): Pr
   let at = 0;
   for (;;) {
     const children = await childrenOf(command);
-    if (children === undefined) return { command, path, rest: [...rest, ...argv.slice(at)], ...requested() };
+    if (children === undefined) {
+      const from = metaOf(command).lists === true && argv[at] === listWord && path.length === 2 ? at + 1 : at;
+      return { command, path, rest: [...rest, ...argv.slice(from)], ...requested() };
+    }
     const word = argv[at];
     if (word === undefined) {
       const found = { command, path, rest, ...requested() };
@@ -61,7 +68,7 @@ export async function findCommand(root: CommandDef, argv: readonly string[]): Pr
       continue;
     }
     command = await childNamed(command, path, word);
-    path.push(word);
+    path.push(nameOf(command));
     at++;
   }
 }
@@ -79,7 +86,7 @@ export async function placeNamed(
   const path = [nameOf(root)];
   for (const word of words) {
     command = await childNamed(command, path, word);
-    path.push(word);
+    path.push(nameOf(command));
   }
   return { command, path };
 }
@@ -87,9 +94,14 @@ export async function placeNamed(
 /** @throws SvcError `usage` naming the nearest command */
 async function childNamed(place: CommandDef, path: readonly string[], word: string): Promise<CommandDef> {
   const children = (await childrenOf(place)) ?? [];
-  const child = children.find((one) => nameOf(one) === word);
+  const child =
+    children.find((one) => nameOf(one) === word) ??
+    (word === listWord ? children.find((one) => metaOf(one).lists === true) : undefined);
   if (child !== undefined) return child;
-  const hint = suggestion(word, children.map(nameOf));
+  const names = children.map(nameOf);
+  // What is nearest to it, such as lint, is not what is meant.
+  const others = word === listWord && names.length > 0 ? ` (there is ${names.join(", ")})` : undefined;
+  const hint = others ?? suggestion(word, names);
   throw usage(path, `${path.join(" ")} has no command ${shown(word)}${hint}`);
 }
 
@@ -212,10 +224,15 @@ function unknownOption(
   wordsFollow = false,
 ): SvcError {
   const names = Object.keys(declared).filter((name) => declared[name]?.type !== "positional");
-  const hint = suggestion(
-    word,
-    names.map((name) => `--${name}`),
-  );
+  // A word of a command that is run elsewhere means nothing here.
+  const meant = wordsFollow ? undefined : otherWord(word.replace(/^--?/, ""), names);
+  const hint =
+    meant === undefined
+      ? suggestion(
+          word,
+          names.map((name) => `--${name}`),
+        )
+      : ` (did you mean --${meant}?)`;
   const way = wordsFollow && hint === "" ? '; put words that are not options of svc after "--"' : "";
   return usage(path, `unknown option ${shown(word)}${hint}${way}`);
 }
