@@ -58,7 +58,7 @@ export async function problemsOf(called: string, args: CallArgs): Promise<string
 
 /** The refusal of a state. */
 export async function refusal(
-  fixture: SystemFixture,
+  fixture: SystemFixture | ReturnType<typeof fixtureSystem>,
   called: string,
   name: string,
   args: CallArgs = {},

@@ -1,3 +1,4 @@
+import { basename, dirname, join, resolve } from "node:path";
 import type { ProgramOptions, ProgramResult, System } from "../../internal/host/system/system.ts";
 
 export interface SystemFixture {
@@ -25,6 +26,12 @@ export function fixtureSystem(fixture: SystemFixture = {}): System & {
   const memory = new Map<string, unknown>();
   const ran: string[] = [];
   const paths = () => [...files.keys(), ...links.keys()];
+  const realPath = (path: string): string => {
+    if (path === "/") return path;
+    const at = join(realPath(dirname(path)), basename(path));
+    const target = links.get(at);
+    return target === undefined ? at : realPath(resolve(dirname(at), target));
+  };
   const isDirectory = (path: string) => paths().some((each) => each.startsWith(`${path}/`));
   return {
     files,
@@ -41,6 +48,7 @@ export function fixtureSystem(fixture: SystemFixture = {}): System & {
     isDirectory,
     modifiedAt: (path) => (paths().includes(path) || isDirectory(path) ? 0 : undefined),
     linkTarget: (path) => links.get(path),
+    realPath,
     write: (path, content) =>
       void files.set(path, typeof content === "string" ? content : Buffer.from(content).toString("latin1")),
     makeDirectories: () => {},

@@ -7,6 +7,9 @@ const sectorBytes = 512;
 const maxMounts = 256;
 
 export interface Mount {
+  id: string;
+  /** The mount that this one is in; not in the table for the first one. */
+  parent: string;
   /** Device numbers, such as `8:1`. */
   device: string;
   /** The mounted directory of the file system: `/`, except for a bind mount or a subvolume. */
@@ -20,11 +23,14 @@ export interface Mount {
 export function parseMountInfo(text: string): Mount[] {
   return text.split("\n").flatMap((line) => {
     const [before, after] = line.split(" - ");
-    const [, , device, root, path] = (before ?? "").split(" ");
+    const [id = "", parent = "", device, root, path] = (before ?? "").split(" ");
     const [fstype, source] = (after ?? "").split(" ");
     if (device === undefined || root === undefined || path === undefined || !fstype) return [];
     return [
-      { device, root: unescaped(root), path: unescaped(path), fstype, source: unescaped(source ?? "") },
+      {
+        ...{ id, parent, device, fstype },
+        ...{ root: unescaped(root), path: unescaped(path), source: unescaped(source ?? "") },
+      },
     ];
   });
 }

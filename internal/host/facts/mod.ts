@@ -1,5 +1,5 @@
 export { builtinFacts, collectFacts } from "./collect.ts";
-export { lastingMounts, parseMountInfo } from "./disks.ts";
+export { lastingMounts, type Mount, parseMountInfo } from "./disks.ts";
 export type { Facts } from "./fact.ts";
 export { findFact } from "./find-fact.ts";
 export { systemHost } from "./host.ts";

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { fixtureSystem } from "../../../test/harness/system.ts";
 import { findKey, formatKey, parseKey, withKey, withoutKey } from "./authorized-keys.ts";
 import { parseCrontab, readCrontab, writeCrontab } from "./crontab.ts";
-import { fstabEntry, withEntry, withoutEntry } from "./fstab.ts";
+import { fstabEntries, withEntry, withoutEntry } from "./fstab.ts";
 import { parseHosts, withHost, withOnlyHosts, withoutHost } from "./hosts-file.ts";
 import { configuredValue, runningValue, setRunningValue, withValue } from "./sysctl.ts";
 import { currentZone, setZone, zoneProblem } from "./timezone.ts";
@@ -159,7 +159,7 @@ describe("fstab", () => {
   const text = "# static\nUUID=1-2 / ext4 errors=remount-ro 0 1\n/dev/sdb1\t/srv/my\\040data\text4\n";
 
   test("an entry is found, replaced and removed", () => {
-    const entry = fstabEntry(text, "/srv/my data");
+    const [, entry] = fstabEntries(text);
     expect(entry).toEqual({
       device: "/dev/sdb1",
       path: "/srv/my data",
@@ -174,7 +174,7 @@ describe("fstab", () => {
     );
     expect(withEntry("", entry)).toBe("/dev/sdb1\t/srv/my\\040data\text4\tdefaults\t0\t0\n");
     expect(withoutEntry(text, "/srv/my data")).toBe("# static\nUUID=1-2 / ext4 errors=remount-ro 0 1\n");
-    expect(fstabEntry(text, "/none")).toBeUndefined();
+    expect(fstabEntries("none none swap sw 0 0\n# a b c\n").map(({ path }) => path)).toEqual(["none"]);
   });
 });
 

@@ -11,12 +11,9 @@ export interface FstabEntry {
   pass: number;
 }
 
-/** The entry of a mount point. */
-export function fstabEntry(text: string, path: string): FstabEntry | undefined {
-  return text
-    .split("\n")
-    .map(parseLine)
-    .find((entry) => entry?.path === path);
+/** The entries, in their order. */
+export function fstabEntries(text: string): FstabEntry[] {
+  return text.split("\n").flatMap((line) => parseLine(line) ?? []);
 }
 
 /** Replaces the entry with the same mount point, or appends the entry. */

@@ -1,5 +1,14 @@
-import { closeSync, constants, existsSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
-import { basename } from "node:path";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import { endOf } from "../../base/cut.ts";
 import { defined } from "../../base/defined.ts";
@@ -54,6 +63,8 @@ export interface System {
   modifiedAt(path: string): number | undefined;
   /** Target of a symbolic link; `undefined` when it is not a link. */
   linkTarget(path: string): string | undefined;
+  /** The path without symbolic links. What does not exist of it stays as it is. */
+  realPath(path: string): string;
   /**
    * Writes a file atomically; an existing file keeps its mode.
    *
@@ -115,6 +126,7 @@ function localSystem({ clock, signal, facts }: HostCall, cache: Map<string, unkn
     isDirectory: (path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true,
     modifiedAt: (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs,
     linkTarget,
+    realPath,
     write: (path, content) =>
       touching("write", path, () => {
         const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? publicMode;
@@ -212,6 +224,11 @@ function lastLines(text: string): string {
 
 function linkTarget(path: string): string | undefined {
   return attempt(() => readlinkSync(path));
+}
+
+function realPath(path: string): string {
+  const above = dirname(path);
+  return attempt(() => realpathSync(path)) ?? (above === path ? path : join(realPath(above), basename(path)));
 }
 
 function readOwn(path: string): string | undefined {

@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import { type Changes, type StateContext, StateFailure } from "../../function/mod.ts";
-import { kindOf, touching } from "./inspect.ts";
+import { kindOf, realPathOf, touching } from "./inspect.ts";
 import { mountsAt } from "./mounts.ts";
 import { removalProblem } from "./path.ts";
 import { readPatterns } from "./pattern.ts";
@@ -19,8 +19,9 @@ export function planClean(
   own: { files: readonly string[]; directories: readonly string[] },
   { described }: StateContext,
 ): { changes: Changes; apply(): void } {
-  const [mount] = mountsAt(directory).filter((point) => point !== directory);
-  const problem = removalProblem(directory);
+  const real = realPathOf(directory);
+  const [mount] = mountsAt(real).filter((point) => point !== real);
+  const problem = removalProblem(directory) ?? removalProblem(real);
   if (problem !== undefined) throw new StateFailure(`clean: ${problem}`);
   if (mount !== undefined) throw new StateFailure(`clean: a file system is mounted on ${mount}`);
   const prefix = `${directory}/`;

@@ -1,20 +1,17 @@
 import { readTextIfPresent } from "../../../base/files/file.ts";
+import { parseMountInfo } from "../../../host/facts/mod.ts";
 
-/** Mount points at or below a path, according to the kernel; empty when the kernel provides no list. */
+/**
+ * Mount points at or below a path, according to the kernel; empty when the kernel provides no list.
+ *
+ * @param path without symbolic links: the kernel knows no other
+ */
 export function mountsAt(
   path: string,
   mountinfo = readTextIfPresent("/proc/self/mountinfo") ?? "",
 ): string[] {
   const prefix = path === "/" ? "/" : `${path}/`;
-  return mountinfo
-    .split("\n")
-    .map((line) => unescaped(line.split(" ")[4] ?? ""))
-    .filter((point) => point === path || (point !== "" && point.startsWith(prefix)));
-}
-
-/** proc(5) escapes white space as a backslash and three octal digits. */
-function unescaped(text: string): string {
-  return text.replace(/\\([0-7]{3})/g, (_, digits: string) =>
-    String.fromCharCode(Number.parseInt(digits, 8)),
-  );
+  return parseMountInfo(mountinfo)
+    .map((mount) => mount.path)
+    .filter((point) => point === path || point.startsWith(prefix));
 }

@@ -1,10 +1,18 @@
 import { quote } from "../../../base/cut.ts";
-import { parseMountInfo } from "../../../host/facts/mod.ts";
+import type { Mount } from "../../../host/facts/mod.ts";
 import { arg, argumentProblem } from "../../../host/modules/mod.ts";
-import { fstabEntry, fstabPath, withEntry, withoutEntry } from "../../../host/system/fstab.ts";
+import {
+  type FstabEntry,
+  fstabEntries,
+  fstabPath,
+  withEntry,
+  withoutEntry,
+} from "../../../host/system/fstab.ts";
 import { type System, succeed, systemOf } from "../../../host/system/system.ts";
 import { defineState, StateFailure, type StateFunction } from "../../function/mod.ts";
 import { planSteps, refuseWith, type Step, says } from "../steps.ts";
+import { isSameSource } from "./mount-source.ts";
+import { mountOn, mountTable, tablePath } from "./mount-table.ts";
 
 const mountTimeoutMs = 120_000;
 /** Mount points that the host needs to work. */
@@ -37,12 +45,14 @@ export const mountStates: readonly StateFunction[] = [
       const { device, fstype, opts = ["defaults"], persist = true, mount = true, mkmnt = false } = args;
       const options = opts.join(",");
       const steps: Step[] = [];
-      const entry = { device, path: name, fstype, options, dump: args.dump ?? 0, pass: args.pass_num ?? 0 };
-      const kept = fstabEntry(system.read(fstabPath) ?? "", name);
+      const real = tablePath(system, name);
+      const [kept] = entriesOf(system, name, real);
+      const path = kept?.path ?? name;
+      const entry = { device, path, fstype, options, dump: args.dump ?? 0, pass: args.pass_num ?? 0 };
       const differs = persist && JSON.stringify(kept) !== JSON.stringify(entry);
-      const mounted = mountedOn(system, name);
+      const mounted = mountOn(mountTable(system), real);
       if (mount && mounted === undefined) {
-        if (!system.exists(name)) {
+        if (!system.exists(real)) {
           if (!mkmnt)
             throw new StateFailure(`directory ${name} does not exist; set mkmnt: true to create it`);
           steps.push({ changes: { [`${name} directory`]: "made" }, run: () => system.makeDirectories(name) });
@@ -52,9 +62,9 @@ export const mountStates: readonly StateFunction[] = [
           changes: { [name]: { old: "", new: device } },
           run: async () => void (await succeed(system, `mount ${name}`, argv, { timeoutMs: mountTimeoutMs })),
         });
-      } else if (mount && mounted !== undefined && !isSameDevice(system, device, mounted)) {
+      } else if (mount && mounted !== undefined && !isSameSource(system, { device, fstype, opts }, mounted)) {
         throw new StateFailure(
-          `${mounted.source} is mounted on ${name} instead of ${device}; unmount it first`,
+          `${shown(mounted)} is mounted on ${name} instead of ${device}; unmount it first`,
         );
       } else if (mount && kept !== undefined && differs && kept.options !== options) {
         const argv = ["mount", "-o", `remount,${options}`, name];
@@ -81,24 +91,20 @@ export const mountStates: readonly StateFunction[] = [
     plan(name, { persist = false }, context) {
       refuseWith(refusePath(name) ?? refuseVital(name));
       const system = systemOf(context);
+      const real = tablePath(system, name);
+      refuseWith(refuseVital(real));
       const steps: Step[] = [];
-      const mounted = mountedOn(system, name);
+      const mounted = mountOn(mountTable(system), real);
       if (mounted !== undefined) {
         steps.push({
-          changes: { [name]: { old: mounted.source, new: "" } },
-          async run() {
-            await succeed(system, `unmount ${name}`, ["umount", name], { timeoutMs: mountTimeoutMs });
-            if (mountedOn(system, name) !== undefined) {
-              throw new StateFailure(`something else is still mounted on ${name}`);
-            }
-          },
+          changes: { [name]: { old: shown(mounted), new: "" } },
+          run: () => unmountAll(system, name, real),
         });
       }
-      const kept = fstabEntry(system.read(fstabPath) ?? "", name);
-      if (persist && kept !== undefined) {
+      for (const kept of persist ? entriesOf(system, name, real) : []) {
         steps.push({
           changes: { [fstabPath]: { old: { ...kept }, new: "" } },
-          run: () => system.write(fstabPath, withoutEntry(system.read(fstabPath) ?? "", name)),
+          run: () => system.write(fstabPath, withoutEntry(system.read(fstabPath) ?? "", kept.path)),
         });
       }
       return planSteps(steps, says(name, "unmounted", `nothing is mounted on ${name}`));
@@ -106,27 +112,31 @@ export const mountStates: readonly StateFunction[] = [
   }),
 ];
 
-/** The mount visible on a directory: the last one hides earlier ones. */
-function mountedOn(system: System, path: string): { source: string; fstype: string } | undefined {
-  const mounts = parseMountInfo(system.read("/proc/self/mountinfo") ?? "");
-  return mounts.findLast((mount) => mount.path === path);
+/** One mount may hide others on the same directory. */
+async function unmountAll(system: System, name: string, real: string): Promise<void> {
+  const on = () => mountOn(mountTable(system), real);
+  for (let mounted = on(); mounted !== undefined; ) {
+    await succeed(system, `unmount ${name}`, ["umount", real], { timeoutMs: mountTimeoutMs });
+    const next = on();
+    if (next?.id === mounted.id) throw new StateFailure(`${shown(next)} is still mounted on ${name}`);
+    mounted = next;
+  }
 }
 
-/**
- * Whether the mounted source is this device, under any of its names. Of bind mounts only the file system is
- * known.
- */
-function isSameDevice(
-  system: System,
-  device: string,
-  { source, fstype }: { source: string; fstype: string },
-): boolean {
-  if (device === source || fstype === "tmpfs") return true;
-  const [, key = "", value = ""] = /^(UUID|LABEL|PARTUUID|PARTLABEL)="?(.*?)"?$/.exec(device) ?? [];
-  const link = key === "" ? device : `/dev/disk/by-${key.toLowerCase()}/${value}`;
-  const target = system.linkTarget(link)?.split("/").at(-1);
-  if (target !== undefined) return source.split("/").at(-1) === target || source === link;
-  return device.startsWith("/") && !device.startsWith("/dev/");
+/** What is mounted, for people: of a bind mount or a subvolume also which directory. */
+function shown({ source, fstype, root }: Mount): string {
+  const what = source === "none" ? fstype : source;
+  return root === "/" ? what : `${what}[${root}]`;
+}
+
+/** The entries of a mount point, also under other names of the same directory; the given name first. */
+function entriesOf(system: System, path: string, real: string): FstabEntry[] {
+  const entries = fstabEntries(system.read(fstabPath) ?? "");
+  const others = entries.filter((entry) => entry.path.startsWith("/") && entry.path !== path);
+  return [
+    ...entries.filter((entry) => entry.path === path).slice(0, 1),
+    ...others.filter((entry) => tablePath(system, entry.path) === real),
+  ];
 }
 
 function refusePath(path: string): string | undefined {
