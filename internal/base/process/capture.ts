@@ -14,12 +14,15 @@ export interface Capture {
   text(): CapturedText;
 }
 
-/** @param limit how many bytes are kept, half of them from each end */
-export function captureEnds(limit: number): Capture {
+/**
+ * @param limit how many bytes are kept, half of them from each end
+ * @param decode makes a text of the bytes
+ */
+export function captureEnds(limit: number, decode: (bytes: Buffer) => string = decodeUtf8): Capture {
   const half = Math.ceil(limit / 2);
   const head = Buffer.alloc(half);
   let inHead = 0;
-  let tail: Uint8Array[] = [];
+  let tail: Buffer[] = [];
   let inTail = 0;
   let total = 0;
 
@@ -45,7 +48,7 @@ export function captureEnds(limit: number): Capture {
     text() {
       compact();
       const start = head.subarray(0, inHead);
-      const end = tail[0] ?? new Uint8Array();
+      const end = tail[0] ?? Buffer.alloc(0);
       if (inHead + end.length >= total) return { text: decode(Buffer.concat([start, end])), omitted: 0 };
       const before = start.subarray(0, wholeCharacters(start));
       const after = end.subarray(brokenCharacter(end));
@@ -55,7 +58,7 @@ export function captureEnds(limit: number): Capture {
   };
 }
 
-function decode(bytes: Uint8Array): string {
+function decodeUtf8(bytes: Buffer): string {
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 }
 

@@ -22,11 +22,15 @@ export interface Output {
 
 /**
  * @param limit number of bytes to keep, half of them from each end
- * @param onChunk called with all that is read
+ * @param options `onChunk` is called with all that is read, `decode` makes a text of it
  */
-export function openOutput(limit: number, onChunk?: (chunk: Uint8Array) => void): Output {
+export function openOutput(
+  limit: number,
+  options: { onChunk?: (chunk: Uint8Array) => void; decode?: (bytes: Buffer) => string } = {},
+): Output {
+  const { onChunk, decode } = options;
   const pipe = openPipe();
-  const capture = captureEnds(limit);
+  const capture = captureEnds(limit, decode);
   let cancel = () => {};
   return {
     target: pipe?.write ?? "pipe",

@@ -43,6 +43,8 @@ export interface ProcessOptions {
   onOutput?(chunk: Uint8Array): void;
   /** Bytes to keep of each of stdout and stderr; 128 KiB by default. */
   outputLimit?: number;
+  /** Makes a text of what it writes; UTF-8 with replacement characters by default. */
+  decode?(bytes: Buffer): string;
 }
 
 export interface ProcessResult {
@@ -76,7 +78,8 @@ const systemPath = "/usr/bin:/bin:/usr/sbin:/sbin";
 export async function runProcess(options: ProcessOptions): Promise<ProcessResult> {
   options.signal?.throwIfAborted();
   const limit = options.outputLimit ?? defaultOutputLimit;
-  const outputs = [openOutput(limit, options.onOutput), openOutput(limit, options.onOutput)] as const;
+  const reading = defined({ onChunk: options.onOutput, decode: options.decode });
+  const outputs = [openOutput(limit, reading), openOutput(limit, reading)] as const;
   let child: Bun.Subprocess;
   try {
     child = start(options, outputs);
@@ -84,7 +87,7 @@ export async function runProcess(options: ProcessOptions): Promise<ProcessResult
     for (const output of outputs) output.discard();
     throw cause;
   }
-  const reading = Promise.all([outputs[0].read(child.stdout), outputs[1].read(child.stderr)]);
+  const ends = Promise.all([outputs[0].read(child.stdout), outputs[1].read(child.stderr)]);
   const { clock, signal, timeoutMs } = options;
   const ended = Promise.withResolvers<void>();
   void child.exited.then(() => {
@@ -109,7 +112,7 @@ export async function runProcess(options: ProcessOptions): Promise<ProcessResult
   const patience = clock.after(heldPipeMs, () => {
     for (const output of outputs) output.abandon();
   });
-  await reading;
+  await ends;
   patience.cancel();
   return {
     pid: child.pid,

@@ -3,6 +3,7 @@ import { constants, lstatSync, readlinkSync, readSync, type Stats, statSync } fr
 import { open, readdir } from "node:fs/promises";
 import { rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
+import { nameOfBytes, pathOfName, shownName } from "../../base/files/byte-name.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { findAccountIfPresent, findGroupIfPresent, type LookupDeps } from "../../base/process/account.ts";
 import { wholeCharacters } from "../../base/process/capture.ts";
@@ -60,9 +61,12 @@ export async function hashFile(path: string, form: string, signal: AbortSignal):
 
 /** Lists the names and types of the entries of a directory, sorted by name. */
 export async function listDirectory(path: string, limit: number): Promise<Plain> {
-  const found = await readdir(path, { withFileTypes: true });
-  const sorted = found.sort((one, other) => (one.name < other.name ? -1 : 1));
-  const entries = sorted.slice(0, limit).map((entry) => ({ name: entry.name, type: typeOf(entry) }));
+  const found = (await readdir(path, { encoding: "buffer" })).map(nameOfBytes).sort();
+  const entries = found.slice(0, limit).flatMap((name) => {
+    const stats = lstatSync(pathOfName(`${path}/${name}`), { throwIfNoEntry: false });
+    // It was removed since its name was read.
+    return stats === undefined ? [] : { name: shownName(name), type: typeOf(stats) };
+  });
   return found.length > limit ? { entries, omitted: found.length - limit } : { entries };
 }
 
@@ -88,12 +92,7 @@ export async function describeFile(path: string, follow: boolean, deps: LookupDe
   };
 }
 
-type Typed = Pick<
-  Stats,
-  "isFile" | "isDirectory" | "isSymbolicLink" | "isFIFO" | "isSocket" | "isBlockDevice" | "isCharacterDevice"
->;
-
-function typeOf(entry: Typed): string {
+function typeOf(entry: Stats): string {
   if (entry.isFile()) return "file";
   if (entry.isDirectory()) return "dir";
   if (entry.isSymbolicLink()) return "link";

@@ -191,6 +191,18 @@ test("file.readdir lists by name, and reports the number of omitted entries", as
   await expect(call("file.readdir", { path: dir.at("a") })).rejects.toThrow("not a directory");
 });
 
+test("file.readdir shows names that are not UTF-8 with their bytes, and their types", async () => {
+  using dir = scratch();
+  mkdirSync(Buffer.concat([Buffer.from(dir.at("sub")), Buffer.of(0xe9)]));
+  writeFileSync(Buffer.concat([Buffer.from(dir.at("f")), Buffer.of(0xff)]), "");
+  expect(await call("file.readdir", { path: dir.path })).toEqual({
+    entries: [
+      { name: "f\\xff", type: "file" },
+      { name: "sub\\xe9", type: "dir" },
+    ],
+  });
+});
+
 test("file.mkdir creates a directory, and sets the mode of an existing one", async () => {
   using dir = scratch();
   const path = dir.at("x/y");

@@ -9,6 +9,7 @@ import {
   statSync,
 } from "node:fs";
 import { attempt, SvcError } from "../../base/errors.ts";
+import { nameOfBytes, shownName } from "../../base/files/byte-name.ts";
 import { isErrno, reasonOf } from "../../base/files/file.ts";
 import { openForReading } from "../../base/files/open-for-reading.ts";
 import type { Plain } from "../../base/msgpack.ts";
@@ -73,11 +74,7 @@ export const fileFunctions: readonly HostFunction[] = [
     about(text(args, "path"), () => readlinkSync(text(args, "path"))),
   ),
   reading("file.readdir", ["path"], "Lists the names in a directory, with . and .. first.", (args) =>
-    about(text(args, "path"), () => [
-      ".",
-      "..",
-      ...readdirSync(text(args, "path")).sort().slice(0, maxNames),
-    ]),
+    about(text(args, "path"), () => [".", "..", ...namesIn(text(args, "path")).slice(0, maxNames)]),
   ),
   reading("file.read", ["path"], "Returns the text of a regular file of at most 1 MiB.", (args) =>
     contentOf(text(args, "path")),
@@ -166,6 +163,10 @@ function contentOf(path: string): string {
     if (opened.stats.size > maxBytes) throw new SvcError("bad_request", `${path} is larger than 1 MiB`);
     return readFileSync(opened.file, "utf8");
   });
+}
+
+function namesIn(path: string): string[] {
+  return readdirSync(path, { encoding: "buffer" }).map(nameOfBytes).map(shownName).sort();
 }
 
 function contentIfAny(path: string): string | undefined {

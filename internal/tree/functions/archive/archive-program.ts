@@ -1,4 +1,5 @@
 import { quote } from "../../../base/cut.ts";
+import { nameOfBytes, pathOfName, shownName } from "../../../base/files/byte-name.ts";
 import { cleanEnvironment } from "../../../base/process/environment.ts";
 import { runProcess } from "../../../base/process/process.ts";
 import { type StateContext, StateFailure } from "../../function/mod.ts";
@@ -65,6 +66,7 @@ async function run(argv: readonly string[], { clock, signal }: StateContext): Pr
     umask: 0o022,
     timeoutMs,
     outputLimit: listBytes,
+    decode: nameOfBytes,
     clock,
     signal,
   });
@@ -73,16 +75,22 @@ async function run(argv: readonly string[], { clock, signal }: StateContext): Pr
     throw new StateFailure(`${argv[0]} took longer than ${timeoutMs / 60_000} minutes`);
   if (code !== 0) {
     const [line = `it ended with ${code}`] = stderr.text.trim().split("\n");
-    throw new StateFailure(`cannot extract the archive: ${line}`);
+    throw new StateFailure(`cannot extract the archive: ${shownName(line)}`);
   }
   if (stdout.omitted > 0) throw new StateFailure("the archive has too many members");
   return stdout.text;
 }
 
-/** tar(1) escapes special characters as in C strings. */
+const letters: Readonly<Record<string, string>> = {
+  ...{ a: "\x07", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t", v: "\v", "\\": "\\" },
+};
+
+/** tar(1) escapes special characters as in C strings, and bytes that its locale does not have as octal digits. */
 function unescaped(name: string): string {
-  const letters: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r", "\\": "\\" };
-  return name.replace(/\\([0-7]{3}|[\s\S])/g, (whole, code: string) =>
-    code.length === 3 ? String.fromCharCode(Number.parseInt(code, 8)) : (letters[code] ?? whole),
-  );
+  const parts = name.split(/(\\[0-7]{3}|\\[\s\S])/).map((part, index) => {
+    const code = index % 2 === 0 ? "" : part.slice(1);
+    if (code.length === 3) return Buffer.of(Number.parseInt(code, 8));
+    return Buffer.from(pathOfName(letters[code] ?? part));
+  });
+  return nameOfBytes(Buffer.concat(parts));
 }

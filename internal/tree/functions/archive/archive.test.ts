@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -294,3 +295,38 @@ test("archive formats and member paths are recognized", () => {
     ),
   ).toEqual([true, true, true, false, false, false, false]);
 });
+
+test.each(["a.tar", "a.zip"])(
+  "all files of %s are extracted, once, whatever bytes their names have",
+  async (name) => {
+    using directory = temporaryDirectory("archive");
+    const { path } = directory;
+    const script = `
+import os, sys, zipfile
+names = [b"app/caf\\xe9", b"app/sub\\xe8/f", "app/t\u00e4xt".encode(), b"app/back\\\\slash"]
+os.makedirs(b"app/sub\\xe8")
+for name in names: open(name, "w").close()
+class Raw(zipfile.ZipInfo):
+    def _encodeFilenameFlags(self): return os.fsencode(self.filename), self.flag_bits
+if sys.argv[1].endswith(".zip"):
+    with zipfile.ZipFile(sys.argv[1], "w") as z:
+        for name in names[:2]:
+            info = Raw(os.fsdecode(name)); info.create_system = 3; info.external_attr = 0o644 << 16
+            z.writestr(info, "")`;
+    mkdirSync(join(path, "source"));
+    run(join(path, "source"), "python3", "-c", script, join(path, name));
+    if (name.endsWith(".tar")) run(join(path, "source"), "tar", "-cf", join(path, name), "app");
+    const target = join(path, "target");
+    const args = { source: [join(path, name)] };
+    await applyState(...extracted, target, args);
+    const found = Bun.spawnSync(["find", ".", "-type", "f"], { cwd: target, env: { LC_ALL: "C" } }).stdout;
+    const latin = found.toString("latin1");
+    expect(latin).toContain("./app/caf\xe9\n");
+    expect(latin).toContain("./app/sub\xe8/f\n");
+    expect((await planState(...extracted, target, args)).apply).toBeUndefined();
+    expect(readdirSync(target)).toEqual(["app"]);
+    rmSync(Buffer.concat([Buffer.from(`${target}/app/`), Buffer.from("caf\xe9", "latin1")]));
+    const { changes } = await planState(...extracted, target, args);
+    expect(changes[target]).toMatchObject({ missing: ["app/caf\\xe9"] });
+  },
+);

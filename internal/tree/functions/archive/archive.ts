@@ -2,6 +2,7 @@ import { closeSync, readdirSync, readSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { attempt, describeError } from "../../../base/errors.ts";
+import { shownName } from "../../../base/files/byte-name.ts";
 import { openForReading, type ReadableFile } from "../../../base/files/open-for-reading.ts";
 import { type OpenedDirectory, openDirectory, openParent } from "../../../base/files/opened-directory.ts";
 import { createPrivateDirectory } from "../../../base/files/private-directory.ts";
@@ -154,7 +155,7 @@ async function planExtraction(wish: Wish, compare: boolean, context: StateContex
     );
     if (missing.length === 0)
       return { changes: {}, comment: `${source.name} is already extracted to ${target}` };
-    change.missing = missing.slice(0, maxNamed);
+    change.missing = missing.slice(0, maxNamed).map(shownName);
     if (missing.length > maxNamed) change.missing_in_all = missing.length;
   }
   return {
@@ -190,7 +191,7 @@ async function membersOf(wish: Wish, file: string, context: StateContext): Promi
 function missingFrom({ target, attributes }: Wish, members: readonly Member[]): string[] {
   return members
     .filter(({ path, directory }) => {
-      const stats = statIfPresent(join(target, path));
+      const stats = statIfPresent(`${target}/${path}`);
       if (stats === undefined || stats.isDirectory() !== directory) return true;
       return attributesDiffer(stats, attributes);
     })
@@ -313,13 +314,17 @@ function checkStaged(staging: OpenedDirectory, limits: ArchiveLimits): void {
       link.found++;
       links.set(stats.ino, link);
     } else if (!stats.isDirectory() && !stats.isSymbolicLink()) {
-      throw new StateFailure(`the archive is not extracted: ${relative} is a ${kindOf(at, stats)}`);
+      throw new StateFailure(
+        `the archive is not extracted: ${shownName(relative)} is a ${kindOf(at, stats)}`,
+      );
     }
     checkLimits(limits, size);
   }
   const outside = [...links.values()].find(({ expected, found }) => found !== expected);
   if (outside !== undefined) {
-    throw new StateFailure(`the archive is not extracted: ${outside.path} is a link to a file elsewhere`);
+    throw new StateFailure(
+      `the archive is not extracted: ${shownName(outside.path)} is a link to a file elsewhere`,
+    );
   }
 }
 
@@ -336,17 +341,20 @@ function moveIn(staging: OpenedDirectory, into: OpenedDirectory, { target, strip
       const above = left.slice(0, -1).join("/");
       while (open.length > 1 && open.at(-1)?.at !== above) closeLast();
       const parent = open.at(-1)?.directory ?? into;
-      const to = join(target, ...left);
+      const to = [target, ...left].join("/");
       const there = parent.stats(own);
       if (stats.isDirectory()) {
         if (there === undefined) makeDirectoryIn(parent, own, { ...attributes, mode: stats.mode & 0o1777 });
         else if (!there.isDirectory()) {
-          throw new StateFailure(`${to} is a ${kindOf(`${parent.reach}/${own}`, there)}, not a directory`);
+          throw new StateFailure(
+            `${shownName(to)} is a ${kindOf(`${parent.reach}/${own}`, there)}, not a directory`,
+          );
         } else setLinkOwner(parent, own, attributes);
         open.push({ at: left.join("/"), directory: touching("open", to, () => parent.enter(own)) });
         continue;
       }
-      if (there?.isDirectory() === true) throw new StateFailure(`${to} is a directory, not a file`);
+      if (there?.isDirectory() === true)
+        throw new StateFailure(`${shownName(to)} is a directory, not a file`);
       setLinkOwner(from, name, attributes);
       touching("write", to, () => from.move(name, parent, own));
     }

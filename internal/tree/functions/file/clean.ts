@@ -1,4 +1,4 @@
-import { dirname } from "node:path";
+import { shownName } from "../../../base/files/byte-name.ts";
 import { type Changes, type StateContext, StateFailure } from "../../function/mod.ts";
 import { kindOf, realPathOf, touching } from "./inspect.ts";
 import { mountsAt } from "./mounts.ts";
@@ -32,7 +32,7 @@ export function planClean(
   const kept = keptPaths(directory, { whole, leading: new Set(leading) }, isExcluded);
   const changes: Changes = {};
   for (const { path, at, stats } of removable(directory, kept)) {
-    changes[path] = { removed: kindOf(at, stats) };
+    changes[shownName(path)] = { removed: kindOf(at, stats) };
   }
   return {
     changes,
@@ -58,9 +58,14 @@ function keptPaths(directory: string, known: Kept, isExcluded: (relative: string
   for (const { path, relative } of walk(directory, undefined, (entry) => !whole.has(entry.path))) {
     if (!whole.has(path) && !isExcluded(relative)) continue;
     whole.add(path);
-    for (let at = dirname(path); at !== directory; at = dirname(at)) leading.add(at);
+    for (let at = above(path); at !== directory; at = above(at)) leading.add(at);
   }
   return { whole, leading };
+}
+
+/** The directory of an entry. Functions of paths would replace what is not UTF-8. */
+function above(path: string): string {
+  return path.slice(0, path.lastIndexOf("/"));
 }
 
 function* removable(directory: string, { whole, leading }: Kept): Generator<Entry> {

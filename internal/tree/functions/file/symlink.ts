@@ -1,5 +1,5 @@
-import { readlinkSync } from "node:fs";
 import { basename } from "node:path";
+import { shownName } from "../../../base/files/byte-name.ts";
 import { temporaryName } from "../../../base/files/file.ts";
 import { openParent } from "../../../base/files/opened-directory.ts";
 import type { Plain } from "../../../base/msgpack.ts";
@@ -14,7 +14,7 @@ import {
   requireOwner,
   setLinkOwner,
 } from "./attributes.ts";
-import { kindOf, statIfPresent, touching } from "./inspect.ts";
+import { kindOf, statIfPresent, targetOf, touching } from "./inspect.ts";
 import { makedirsArg, openParents } from "./parents.ts";
 import { pathOf } from "./path.ts";
 
@@ -34,7 +34,7 @@ export const fileSymlink = defineState({
     const attributes = await attributesOf({ user: args.user, group: args.group }, context);
     const before = statIfPresent(path);
     const link = before?.isSymbolicLink() === true ? before : undefined;
-    const same = link !== undefined && touching("read", path, () => readlinkSync(path)) === target;
+    const same = link !== undefined && touching("read", path, () => targetOf(path)) === target;
     if (same && !attributesDiffer(link, attributes)) {
       return { changes: {}, comment: `The link ${path} is in the desired state` };
     }
@@ -50,7 +50,7 @@ export const fileSymlink = defineState({
     const changes: { [name: string]: Plain } = {};
     if (before === undefined) changes.created = true;
     else if (link === undefined) changes.type = { old: kindOf(path, before), new: "symbolic link" };
-    if (!same) changes.target = link === undefined ? target : { old: readlinkSync(path), new: target };
+    if (!same) changes.target = link === undefined ? target : { old: shownName(targetOf(path)), new: target };
     Object.assign(changes, await attributeChanges(link, attributes, context));
     return {
       changes: { [path]: changes },

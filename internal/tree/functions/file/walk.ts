@@ -1,10 +1,10 @@
 import type { Stats } from "node:fs";
-import { join } from "node:path";
+import { shownName } from "../../../base/files/byte-name.ts";
 import { type OpenedDirectory, openDirectory } from "../../../base/files/opened-directory.ts";
 import { StateFailure } from "../../function/mod.ts";
 import { touching } from "./inspect.ts";
 
-/** An entry below a directory. */
+/** An entry below a directory. Its name need not be UTF-8: people read `shownName` of it. */
 export interface Entry {
   /** Its path, for messages and comparisons. */
   path: string;
@@ -45,14 +45,22 @@ export function* walk(
     named: Pick<Entry, "path" | "relative">,
     above: number,
   ): Generator<Entry> {
-    if (above > maxDepth) throw new StateFailure(`${named.path} is nested too deep`);
+    if (above > maxDepth) throw new StateFailure(`${shownName(named.path)} is nested too deep`);
     const names = touching("read", named.path, () => directory.names()).sort();
     for (const name of names) {
       const stats = directory.stats(name);
       if (stats === undefined) continue;
       const relative = named.relative === "" ? name : `${named.relative}/${name}`;
       const at = `${directory.reach}/${name}`;
-      const entry = { path: join(named.path, name), relative, directory, name, at, stats };
+      // Functions of paths would replace what is not UTF-8.
+      const entry = {
+        path: `${named.path === "/" ? "" : named.path}/${name}`,
+        relative,
+        directory,
+        name,
+        at,
+        stats,
+      };
       yield entry;
       if (!stats.isDirectory() || stats.dev !== directory.own.dev) continue;
       if (depth !== undefined && above + 1 >= depth) continue;

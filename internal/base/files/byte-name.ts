@@ -1,0 +1,56 @@
+import { isUtf8 } from "node:buffer";
+
+/**
+ * Names on Linux are bytes, and of old ones some are not UTF-8. Bytes that are not are half characters in a text
+ * (U+DC80 to U+DCFF, as in Python), so that the text leads back to the same entry: with replacement characters it
+ * would lead to one that does not exist, which looks like one that somebody has just removed. Only operators of
+ * texts keep the halves: the functions of `node:path` and of `node:fs` replace them.
+ */
+export function nameOfBytes(bytes: Buffer): string {
+  if (isUtf8(bytes)) return bytes.toString();
+  let name = "";
+  for (let at = 0; at < bytes.length; ) {
+    const [byte = 0] = bytes.subarray(at);
+    const length = lengthAfter(byte);
+    const character = bytes.subarray(at, at + length);
+    const isWhole = character.length === length && isUtf8(character);
+    name += isWhole ? character.toString() : String.fromCharCode(halves + byte);
+    at += isWhole ? length : 1;
+  }
+  return name;
+}
+
+/** A path for system calls: the bytes that its text stands for. */
+export function pathOfName(path: string): string | Buffer {
+  if (path.isWellFormed()) return path;
+  const parts = path.split(/(\p{Surrogate})/u);
+  return Buffer.concat(
+    parts.map((part) => {
+      const byte = byteOf(part);
+      return byte === undefined ? Buffer.from(part) : Buffer.of(byte);
+    }),
+  );
+}
+
+/** A path for people: bytes that are not UTF-8 as in `caf\xe9`. */
+export function shownName(path: string): string {
+  return path.replace(/\p{Surrogate}/gu, (half) => {
+    const byte = byteOf(half);
+    return byte === undefined ? "\ufffd" : `\\x${byte.toString(16)}`;
+  });
+}
+
+const halves = 0xdc00;
+
+/** The byte that half a character stands for. */
+function byteOf(text: string): number | undefined {
+  const byte = text.charCodeAt(0) - halves;
+  return text.length === 1 && byte >= 0x80 && byte <= 0xff ? byte : undefined;
+}
+
+/** How many bytes a character has that begins with this one. */
+function lengthAfter(byte: number): number {
+  if (byte >= 0xf0) return 4;
+  if (byte >= 0xe0) return 3;
+  return byte >= 0xc0 ? 2 : 1;
+}
