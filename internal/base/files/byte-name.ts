@@ -3,7 +3,7 @@ import { isUtf8 } from "node:buffer";
 /**
  * Names on Linux are bytes, and of old ones some are not UTF-8. Bytes that are not are half characters in a text
  * (U+DC80 to U+DCFF, as in Python), so that the text leads back to the same entry: with replacement characters it
- * would lead to one that does not exist, which looks like one that somebody has just removed. Only operators of
+ * would lead to one that does not exist, which looks like one that was just removed. Only operators of
  * texts keep the halves: the functions of `node:path` and of `node:fs` replace them.
  */
 export function nameOfBytes(bytes: Buffer): string {

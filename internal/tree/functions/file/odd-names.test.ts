@@ -20,7 +20,7 @@ import { walk } from "./walk.ts";
 const latin = (directory: string, name: string) =>
   Buffer.concat([Buffer.from(`${directory}/`), Buffer.from(name, "latin1")]);
 
-/** Names that are not UTF-8, of each kind of entry, beside one that is. */
+/** Names that are not UTF-8, of each kind of entry, and one that is. */
 function makeTree(root: string): void {
   mkdirSync(root);
   mkdirSync(latin(root, "sub\xff"));

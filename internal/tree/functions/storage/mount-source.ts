@@ -11,7 +11,7 @@ export interface WantedMount {
   opts: readonly string[];
 }
 
-/** File systems without a device: what stands in its place is any word. */
+/** File systems without a device: any word may be given as one. */
 const withoutDevice = new Set(
   "tmpfs ramfs devtmpfs devpts proc sysfs cgroup cgroup2 securityfs debugfs tracefs configfs mqueue hugetlbfs bpf efivarfs pstore fusectl binfmt_misc overlay".split(
     " ",
@@ -24,7 +24,7 @@ export function isSameSource(system: System, wanted: WantedMount, mounted: Mount
   const { device, fstype } = wanted;
   const opts = wanted.opts.flatMap((each) => each.split(","));
   if (opts.includes("bind") || opts.includes("rbind")) return isBoundFrom(system, device, mounted);
-  // systemd mounts it by its entry in fstab as soon as somebody enters it.
+  // systemd mounts it by its entry in fstab on the first access.
   if (mounted.fstype === "autofs") return opts.includes("x-systemd.automount");
   if (withoutDevice.has(mounted.fstype) || withoutDevice.has(fstype)) return mounted.fstype === fstype;
   if (/^fuse(\.|$)/.test(mounted.fstype)) return isNamed(device, mounted.source) || device.startsWith("/");
