@@ -5,11 +5,16 @@ import { defineState, type StateFunction } from "../../function/mod.ts";
 import { editArgs, planEdit } from "../file/edit.ts";
 import { makedirsArg } from "../file/parents.ts";
 import { refuseBackup } from "../file/plan-file.ts";
+import { continuations, formatOf } from "./ini-format.ts";
 import { IniText } from "./ini-text.ts";
 
 const common = {
   separator: arg.string("What stands between an option and its value; = by default."),
   no_spaces: arg.boolean("Writes no white space around the separator; false by default."),
+  continuation: arg.string(
+    "How a value continues on the next line: indent, by an indentation that is larger than that of its option, as in files of Python; backslash, by a backslash at the end of the line, as in files of git, Samba and systemd, which are recognized by their names. By default indent, but a line that could be an option too is not touched.",
+    { values: continuations },
+  ),
   encoding: arg.string("Encoding; files are always written in UTF-8.", { values: ["utf-8", "utf8"] }),
   makedirs: makedirsArg,
   ...editArgs,
@@ -35,12 +40,10 @@ export const iniStates: readonly StateFunction[] = [
     refuse: ({ sections, backup }) => refuseOptions(sections) ?? refuseBackup(backup),
     plan: (name, args, context) =>
       planEdit({ name, whenMissing: "create", ...args }, context, (text) => {
-        const ini = open(text, args);
+        const ini = open(name, text, args);
         for (const [section, options] of sectionsOf(args.sections)) {
-          for (const [option, value] of Object.entries(options)) setOption(ini, section, option, value);
-          if (args.strict !== true) continue;
-          const rest = ini.options(section).filter((option) => !Object.hasOwn(options, option));
-          for (const option of rest) ini.remove(section, option);
+          for (const [option, value] of Object.entries(options)) ini.set(section, option, textOf(value));
+          if (args.strict === true) ini.keepOptions(section, Object.keys(options));
         }
         return ini.text();
       }),
@@ -61,7 +64,7 @@ export const iniStates: readonly StateFunction[] = [
     },
     plan: (name, args, context) =>
       planEdit({ name, whenMissing: "ignore", ...args }, context, (text) => {
-        const ini = open(text, args);
+        const ini = open(name, text, args);
         for (const [section, names] of Object.entries(args.sections)) {
           const options = namesIn(names) ?? [];
           if (names === null) ini.remove("", section);
@@ -81,16 +84,14 @@ export const iniStates: readonly StateFunction[] = [
     refuse: ({ sections, backup }) => refuseSections(sections) ?? refuseBackup(backup),
     plan: (name, args, context) =>
       planEdit({ name, whenMissing: "create", ...args }, context, (text) => {
-        const ini = open(text, args);
+        const ini = open(name, text, args);
         const sections = wantedSections(args.sections);
         const wanted = Object.keys(sections);
         for (const section of wanted) ini.add(section);
         for (const [section, options] of sectionsOf(sections)) {
-          for (const [option, value] of Object.entries(options)) setOption(ini, section, option, value);
+          for (const [option, value] of Object.entries(options)) ini.set(section, option, textOf(value));
         }
-        const rest =
-          args.strict === true ? ini.sections().filter((section) => !wanted.includes(section)) : [];
-        for (const section of rest) ini.removeSection(section);
+        if (args.strict === true) ini.keepSections(wanted);
         return ini.text();
       }),
   }),
@@ -104,21 +105,16 @@ export const iniStates: readonly StateFunction[] = [
     refuse: ({ backup }) => refuseBackup(backup),
     plan: (name, args, context) =>
       planEdit({ name, whenMissing: "ignore", ...args }, context, (text) => {
-        const ini = open(text, args);
+        const ini = open(name, text, args);
         for (const section of args.sections) ini.removeSection(section);
         return ini.text();
       }),
   }),
 ];
 
-function open(text: string, { separator, no_spaces }: Common): IniText {
-  return new IniText(text, { separator: separator ?? "=", spaced: no_spaces !== true });
-}
-
-/** Leaves a line alone that says the same already, however it is spaced. */
-function setOption(ini: IniText, section: string, option: string, value: Plain): void {
-  const text = textOf(value);
-  if (ini.get(section, option) !== (text ?? "")) ini.set(section, option, text);
+function open(path: string, text: string, { separator, no_spaces, continuation }: Common): IniText {
+  const format = formatOf(path, continuation);
+  return new IniText(text, { separator: separator ?? "=", spaced: no_spaces !== true, format });
 }
 
 function mapOf(value: Plain | undefined): Values | undefined {

@@ -3,12 +3,15 @@ import type { Plain } from "../../../base/msgpack.ts";
 import { packagesOf } from "../../../host/system/packages/mod.ts";
 import { type System, systemOf } from "../../../host/system/system.ts";
 import { describeChange, type Plan, type StateContext, StateFailure } from "../../function/mod.ts";
+import { formatOf } from "../ini/ini-format.ts";
 import { IniText } from "../ini/ini-text.ts";
 import { planSteps, refuseWith, type Step, says, unchanged } from "../steps.ts";
 import { rpmArgs } from "./pkgrepo-rpm-args.ts";
 
 const directory = "/etc/yum.repos.d";
 const notShown = "not shown: holds a password";
+/** dnf and yum read these files as Python does. */
+const style = { spaced: false, format: formatOf("", "indent") };
 
 interface Wish {
   name: string;
@@ -30,7 +33,7 @@ export async function planRpmManaged(wish: Wish, context: StateContext): Promise
   }
   const path = fileWith(system, name) ?? `${directory}/${name}.repo`;
   const before = system.read(path);
-  const ini = new IniText(before ?? "", { spaced: false });
+  const ini = new IniText(before ?? "", style);
   for (const [option, value] of [
     ["name", humanname],
     ...options,
@@ -58,7 +61,7 @@ export async function planRpmAbsent(name: string, context: StateContext): Promis
   const path = fileWith(system, name);
   if (path === undefined) return unchanged(`the repository ${name} does not exist`);
   const before = system.read(path) ?? "";
-  const ini = new IniText(before, { spaced: false });
+  const ini = new IniText(before, style);
   const isSecret = ini.get(name, "password") !== undefined;
   ini.removeSection(name);
   const after = ini.sections().length === 0 ? undefined : ini.text();
@@ -117,7 +120,7 @@ function fileWith(system: System, name: string): string | undefined {
     .list(directory)
     .filter((file) => file.endsWith(".repo"))
     .map((file) => `${directory}/${file}`)
-    .find((path) => new IniText(system.read(path) ?? "").has(name));
+    .find((path) => new IniText(system.read(path) ?? "", style).has(name));
 }
 
 function refuseId(name: string): string | undefined {
