@@ -34,6 +34,21 @@ test("the server whose messages differ from the others in both samples is named"
   ]);
 });
 
+test("a stream that is replaced while it is read does not differ, whichever server is read last", () => {
+  // One key, replaced between the reads of the second and the third server in each sample.
+  const replaced = [7, 9, 11].map((at) => samples({ n1: [`${at} a`], n2: [`${at} a`], n3: [`${at + 2} a`] }));
+  expect(compareSamples("S", "n1", [1], replaced)).toEqual([]);
+  const caughtUp = [samples({ n1: ["8 b"], n2: ["7 a"] }), samples({ n1: ["8 b"], n2: ["7 a"] })];
+  expect(compareSamples("S", "n1", [1], caughtUp)).toHaveLength(1);
+  const later = [...caughtUp, samples({ n1: ["8 b"], n2: ["8 b"] })];
+  expect(compareSamples("S", "n1", [1], later)).toEqual([]);
+});
+
+test("among messages that are replaced, one that stands and differs is found", () => {
+  const other = [7, 9].map((at) => samples({ n1: ["1 a", `${at} a`], n2: ["1 x", `${at + 1} a`] }));
+  expect(compareSamples("S", "n1", [1, 2], other)).toMatchObject([{ server: "n2" }]);
+});
+
 test("of two servers the one that leads is right", () => {
   const two = samples({ n1: ["1 a"], n2: ["1 b"] });
   expect(compareSamples("S", "n2", [1], [two, two])).toMatchObject([{ server: "n1" }]);

@@ -59,9 +59,10 @@ export async function readSample(
 }
 
 /**
- * Finds the servers whose sample differs from that of the others, in two samples at the same positions: what
- * is replaced or expires meanwhile differs in one of them only. Where most servers seem to differ, none is named
- * alone: one of them may have passed reads to another server.
+ * Finds the servers whose sample differs from that of the others, in several samples at the same positions. Where
+ * the answer of any server changed between two samples, messages are replaced or expire while they are read, and
+ * the server that is read last has other ones each time: such a position proves nothing. Where most servers seem
+ * to differ, none is named alone: one of them may have passed reads to another server.
  *
  * @param leader is right where no two servers agree
  */
@@ -69,18 +70,21 @@ export function compareSamples(
   stream: string,
   leader: string,
   positions: readonly number[],
-  [before, after]: readonly [ReadonlyMap<string, Sample>, ReadonlyMap<string, Sample>],
+  samples: readonly ReadonlyMap<string, Sample>[],
 ): Difference[] {
+  const [latest] = samples.toReversed();
+  if (latest === undefined) return [];
   const found = new Map<string, number>();
   for (const [i, position] of positions.entries()) {
-    const wrong = [before, after].map((samples) => minorityAt(samples, leader, i));
-    const [first, second] = wrong;
-    for (const server of first ?? [])
-      if (second?.has(server)) found.set(server, found.get(server) ?? position);
+    const isStill = [...latest].every(([server, sample]) =>
+      samples.every((other) => other.get(server)?.[i] === sample[i]),
+    );
+    if (!isStill) continue;
+    for (const server of minorityAt(latest, leader, i)) found.set(server, found.get(server) ?? position);
   }
   const servers = [...found.keys()];
   const [at = 0] = [...found.values()].toSorted((one, other) => one - other);
-  if (servers.length > 1 && servers.length * 2 > before.size) {
+  if (servers.length > 1 && servers.length * 2 > latest.size) {
     const named = servers.toSorted().join(", ");
     const message = `${stream} has other messages on one of ${named}, first seen at sequence ${at}`;
     return [{ stream, server: named, message, unclear: true }];
