@@ -176,10 +176,10 @@ holds "the master is left to the operator" '[ "$(systemctl is-enabled svc-master
 holds "without a configuration neither runs" '! systemctl is-active svc-peel && ! systemctl is-active svc-master'
 holds "nor fails" '! systemctl start svc-peel svc-master 2>&1 | grep . && ! systemctl is-failed svc-peel svc-master'
 
-# The page's commands, but for the first, which installs what is installed already, and the last, which
-# looks at what takes a moment.
-sed -n '/^## A master and a peel on one host/,/^## /p' docs/packages.md | sed -n '/^```sh/,/^```$/p' |
-  grep -v -e '^```' -e '^apt install' -e ' enroll list ' >"$debian/packages/commands"
+# The page's commands, but for the first, which installs what is installed already, the one that looks at
+# what takes a moment, and the line for further hosts, which runs below with a real token.
+section=$(sed -n '/^## A master and a peel on one host/,/^## /p' docs/packages.md | sed -n '/^```sh/,/^```$/p')
+grep -v -e '^```' -e '^apt install' -e ' enroll list ' -e 'svc-peel join' <<<"$section" >"$debian/packages/commands"
 does "set up a fleet as docs/packages.md says" 'sh -e /packages/commands'
 holds "the master runs in its sandbox, with its bus" '[ "$(ps -o user= -C svc-master,nats-server | sort -u)" = svc-master ] && [ "$(ps -C nats-server -o pid= | wc -l)" = 1 ] && grep -q "^Seccomp:.2" /proc/$(systemctl show -P MainPID svc-master)/status && grep -q "^CapBnd:.0*$" /proc/$(systemctl show -P MainPID svc-master)/status'
 holds "the pages of the manual are found and shown" 'for page in svc svc-run svc-enroll svc-master svc-peel svc-master.yaml svc-peel.yaml svc.yaml; do man "$page" 2>&1 | grep -q "^SEE ALSO" || { echo "$page"; exit 1; }; done'
@@ -193,6 +193,17 @@ holds "it runs a job" "$run test.ping"
 for shell in bash "zsh -o extendedglob" fish; do
   holds "${shell%% *} offers the peel to run on" "$(offers "$shell" run) | grep svc-test-host"
 done
+# The line for a further host, as the page has it, with a real token. This host has a peel already: the further
+# one gets a directory and a name of its own, and its unit is not started a second time.
+join=$(grep 'svc-peel join' <<<"$section") || fail "docs/packages.md has no line for a further host"
+[[ $join == *"'svcjoin1.…'"* && $join == *" && systemctl start svc-peel" ]] || fail "the line for a further host is another one: $join"
+join=${join%" && systemctl start svc-peel"}
+token="\"\$($svc enroll token create $config | grep -o 'svcjoin1[^ ]*')\""
+join=${join/"'svcjoin1.…'"/"$token"}
+join=${join/svc-peel/SVC_DATA_DIR=/further svc-peel}
+does "a further host joins with the line of the page" "install -d -m 0700 /further; $join --id further --config /further/peel.yaml"
+holds "it is a member, with credentials" "$svc enroll list --state issued --output json $config | grep '\"further\"' && find /further -name \"*.creds\" | grep ."
+does "revoke it" "$svc enroll revoke --peel further $config"
 holds "a job is root and free of the sandbox" "$run cmd.run 'id -u; touch /etc/svc-test-made' && [ -f /etc/svc-test-made ]"
 
 inside sh -c "$remember" >"$work/keys"
