@@ -170,6 +170,11 @@ packages-test: build ## Install, upgrade and remove the Debian packages in a pri
 	@$(BUN) release/packages.ts deb own
 	@test/e2e/packages.sh
 
+# Each in its short form, where it has one; see release/every-target.ts.
+.PHONY: everything
+everything: $(PACKAGES) ## Run every target one after the other, long ones in a short form, and count: ONLY=demo,test.
+	@$(BUN) release/everything.ts
+
 .PHONY: man
 man: $(PACKAGES) ## Write the manual pages to dist/man, for man -M.
 	@$(BUN) release/man.ts
