@@ -52,7 +52,7 @@ test.each(replicable)(
     }
     rmSync(filler);
     const { fields } = await reported;
-    expect(fields.reason).toMatch(/restart that server/);
+    expect(fields.next).toMatch(/restart that server/);
     const metrics = async () => (await fetch(`${master.healthUrl}/metrics`)).text();
     expect(await metrics()).toContain('svc_bus_server_healthy{server="n2"} 0');
     expect(await metrics()).toContain('svc_bus_server_healthy{server="n0"} 1');

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
 import { systemJitter, systemRandom } from "../../internal/base/id.ts";
+import { nextSteps } from "../../internal/master/daemon/next-steps.ts";
 import { runMaster } from "../../internal/master/daemon/run.ts";
 import { loadMasterConfig } from "../../internal/program/config/mod.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
@@ -32,7 +33,7 @@ afterAll(async () => {
 
 interface Readiness {
   status: string;
-  checks: Record<string, { status: string; message?: string; latency_ms: number }>;
+  checks: Record<string, { status: string; message?: string; next?: string; latency_ms: number }>;
 }
 
 async function readiness(healthUrl = master.healthUrl): Promise<{ code: number } & Readiness> {
@@ -68,6 +69,17 @@ test("a master that serves has every check, and all are up", async () => {
   expect([health.status, await health.json()]).toMatchObject([200, { status: "ok", component: "master" }]);
 });
 
+test("every check says what to do about it, by itself or by the table", () => {
+  const invocation = loadMasterConfig(["--bus-url", bus.url], {}, () => undefined);
+  if (invocation.kind !== "run") throw new Error("the configuration does not run");
+  const steps = nextSteps(invocation.values);
+  // It always says it itself; gitfs exists where repositories are configured, and start while a start waits.
+  const own = ["site-peels"];
+  expect(names.filter((name) => !own.includes(name) && steps[name] === undefined)).toEqual([]);
+  expect(Object.keys(steps).filter((name) => !names.includes(name))).toEqual(["gitfs", "start"]);
+  for (const step of Object.values(steps)) expect(step).not.toMatch(/\blogs?\b/);
+});
+
 test("a bus that no longer answers is down although the connection stands", async () => {
   const { pid } = bus.server();
   bus.server().kill("SIGSTOP");
@@ -76,6 +88,7 @@ test("a bus that no longer answers is down although the connection stands", asyn
     await until(() => /\) T /.test(readFileSync(`/proc/${pid}/stat`, "utf8")));
     const { code, checks } = await readiness();
     expect([code, checks.bus?.status, checks.bus?.message]).toEqual([503, "down", "timed out"]);
+    expect(checks.bus?.next).toStartWith("start the bus at tls://");
     expect(checks["enroll-server"]?.status).toBe("up");
     expect(checks.bus?.latency_ms).toBeGreaterThanOrEqual(1_900);
     expect((await fetch(`${master.healthUrl}/healthz`)).status).toBe(200);

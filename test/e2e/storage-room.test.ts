@@ -187,6 +187,7 @@ test("a full store takes /readyz down with the name of the stream, svc doctor an
     message: expect.stringMatching(
       /^KV_master-probe refuses to store a value: .*: make room on the disk of the bus/,
     ),
+    next: expect.stringContaining("make room on the disk"),
     latency_ms: expect.any(Number),
   } as never);
   const doctor = await cli(bus, "doctor");
@@ -363,7 +364,9 @@ test("a degraded master shows with its reason, and is not a failure", async () =
   await using master = await startMaster(bus);
   await readinessBecomes(master.healthUrl, 200);
   await using other = await pretend(bus, "other-00000000");
-  const checks = { gitfs: { status: "degraded", message: "the last pull failed" }, bus: { status: "up" } };
+  const next = "git ls-remote https://git.example.com/states";
+  const gitfs = { status: "degraded", message: "the last pull failed", next };
+  const checks = { gitfs, bus: { status: "up" } };
   other.nats.subscribe(readyzOfMasterSubject("other-00000000"), {
     callback: (_, message) => void message.respond(encode({ ok: true, ready: true, checks })),
   });
@@ -371,12 +374,16 @@ test("a degraded master shows with its reason, and is not a failure", async () =
   const doctor = await cli(bus, "doctor");
   expect([doctor.exit, doctor.stdout]).toEqual([
     0,
-    expect.stringMatching(/warn {2}masters +other-00000000 is degraded: gitfs: the last pull failed/),
+    expect.stringMatching(
+      /warn {2}masters +other-00000000 is degraded: gitfs: the last pull failed\n +next: git ls/,
+    ),
   ]);
   const status = await cli(bus, "status");
   expect([status.exit, status.stdout]).toEqual([
     0,
-    expect.stringContaining("note: master other-00000000 is degraded: gitfs: the last pull failed"),
+    expect.stringContaining(
+      `note: master other-00000000 is degraded: gitfs: the last pull failed; next: ${next}`,
+    ),
   ]);
 });
 

@@ -82,7 +82,7 @@ export async function inspectFullness(
 /** The fullest stream of those that refuse messages, or soon will, with what to do about it. */
 export function fullest(
   found: readonly Fullness[],
-): { full: boolean; asset: AssetName; message: string } | undefined {
+): { full: boolean; asset: AssetName; fullness: string; advice: string; message: string } | undefined {
   const partOf = ({ bytes, maxBytes }: Fullness) => (maxBytes > 0 ? bytes / maxBytes : 0);
   const [first, ...others] = found
     .filter((one) => one.refuses && partOf(one) >= nearlyFullPart)
@@ -91,14 +91,12 @@ export function fullest(
   const full = partOf(first) >= fullPart;
   const more = others.length === 0 ? "" : `, and ${others.length} more`;
   const amount = `${Math.floor(partOf(first) * 100)} % of ${formatByteSize(first.maxBytes)}`;
-  return {
-    full,
-    asset: first.asset,
-    message: `${first.stream} is ${full ? "full" : "nearly full"} (${amount})${more}: ${adviceFor(first.asset)}`,
-  };
+  const fullness = `${first.stream} is ${full ? "full" : "nearly full"} (${amount})${more}`;
+  const advice = adviceFor(first.asset);
+  return { full, asset: first.asset, fullness, advice, message: `${fullness}: ${advice}` };
 }
 
-const advice: Partial<Record<AssetName, string>> = {
+const advices: Partial<Record<AssetName, string>> = {
   "job-events": "raise jobs.max_bytes, or look for a peel that sends too much",
   events: "look for a peel that sends too many events, and check that the reactor runs",
   states: "remove large files from the state files, or give the bus more storage and restart a master",
@@ -107,5 +105,5 @@ const advice: Partial<Record<AssetName, string>> = {
 };
 
 function adviceFor(asset: AssetName): string {
-  return advice[asset] ?? "give the bus server more storage (max_file_store), then restart a master";
+  return advices[asset] ?? "give the bus server more storage (max_file_store), then restart a master";
 }

@@ -21,7 +21,7 @@ export const masterStep: Step<DoctorContext> = {
       return {
         level: "fail",
         message: "no master is alive",
-        next: "check the log of a master, and run svc-master check on its host",
+        next: "systemctl start svc-master, on the host of a master; where it does not start, svc-master check says why",
       };
     }
     const failed = masters.filter(hasFailed);
@@ -29,7 +29,7 @@ export const masterStep: Step<DoctorContext> = {
       return {
         level: "fail",
         message: failed.map(report).join("; "),
-        next: "check the log of that master, and run svc-master check on its host",
+        next: nextOf(failed),
       };
     }
     const named = masters.map((one) => `${one.name} (${one.version})`).join(", ");
@@ -58,7 +58,7 @@ export const masterStep: Step<DoctorContext> = {
       return {
         level: "warn",
         message: degraded.map(report).join("; "),
-        next: "check the log of that master",
+        next: nextOf(degraded),
       };
     }
     const [limited] = limitedSources({ masters });
@@ -68,6 +68,12 @@ export const masterStep: Step<DoctorContext> = {
 
 const report = ({ name, readiness, reason }: { name: string } & MasterReadiness) =>
   `${name} is ${readiness}${reason === undefined ? "" : `: ${reason}`}`;
+
+/** What each says is to be done; a master of the version before says nothing. */
+function nextOf(masters: readonly MasterReadiness[]): string {
+  const steps = masters.flatMap(({ next }) => next ?? []);
+  return steps.length === 0 ? "run svc-master check on its host" : [...new Set(steps)].join("; ");
+}
 
 /** Shows the holder of each lease, and since when. */
 export const leaseStep: Step<DoctorContext> = {

@@ -197,7 +197,7 @@ function judgeHeartbeat(beat: Awaited<ReturnType<PeelReads["beat"]>>, context: D
   return {
     level: "fail",
     message: `${message}, and its clock is ${differenceWords(difference)} of the clock of the bus`,
-    next: "set the clock of its host (timedatectl status): jobs expire by it",
+    next: "set the clock of its host (timedatectl set-ntp true): jobs expire by it",
   };
 }
 

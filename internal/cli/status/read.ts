@@ -187,8 +187,12 @@ function noteOnForeign({ stream, name, delivers_to: to }: ForeignConsumer): stri
 }
 
 function notesOnMasters({ masters }: Masters): string[] {
-  return masters.flatMap(({ name, readiness, reason, health }) => [
-    ...(readiness === "up" ? [] : [`master ${name} is ${readiness}: ${reason ?? "no reason given"}`]),
+  return masters.flatMap(({ name, readiness, reason, next, health }) => [
+    ...(readiness === "up"
+      ? []
+      : [
+          `master ${name} is ${readiness}: ${reason ?? "no reason given"}${next === undefined ? "" : `; next: ${next}`}`,
+        ]),
     ...(health === "off"
       ? [`master ${name} serves no health and no metrics: another program listens on its health_addr`]
       : []),

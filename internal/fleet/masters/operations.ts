@@ -42,6 +42,7 @@ const master = titled(
       "What it reports about itself now; `silent` if it does not answer, whatever its heartbeat says",
     ),
     reason: v.exactOptional(described(v.string(), "Why it is anything but `up`")),
+    next: v.exactOptional(described(v.string(), "What to do about that")),
     leases: described(v.array(v.string()), "The leases that it holds: each has one holder"),
     rollouts: described(integer, "How many rollouts it drives"),
     certificate_ends_at: v.exactOptional(timestamp),

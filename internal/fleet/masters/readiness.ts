@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { defined } from "../../base/defined.ts";
 import { describeError, SvcError, toSvcError } from "../../base/errors.ts";
 import { type Bus, newerCredentials, requestAsOperator, requestReply } from "../../bus/connection/mod.ts";
 import { openReply } from "../../bus/subjects/envelope.ts";
@@ -9,11 +10,19 @@ const answerMs = 3_000;
 /** For a check of this master, which has 2 s. */
 const checkAnswerMs = 1_000;
 
+const startIt = "systemctl start svc-master, on its host";
+const restartIt = "systemctl restart svc-master, on its host";
+
 const reply = v.object({
   ready: v.boolean(),
   checks: v.record(
     v.string(),
-    v.object({ status: v.picklist(["up", "degraded", "down"]), message: v.optional(v.string()) }),
+    v.object({
+      status: v.picklist(["up", "degraded", "down"]),
+      message: v.optional(v.string()),
+      // The version before does not say.
+      next: v.optional(v.string()),
+    }),
   ),
 });
 
@@ -28,6 +37,8 @@ export interface MasterReadiness {
   readiness: (typeof readinesses)[number];
   /** Why it is anything but `up`. */
   reason?: string;
+  /** What to do about it, one line. */
+  next?: string;
 }
 
 /** Asks a master for its own /readyz, as an operator. @param name of the master, as in its heartbeat */
@@ -58,15 +69,16 @@ async function judged(read: () => Promise<Uint8Array | undefined>): Promise<Mast
       return {
         readiness: "silent",
         reason: "it does not answer for itself: it has just ended",
+        next: startIt,
       };
     }
     return judge(openReply(reply, answer).checks);
   } catch (thrown) {
     if (toSvcError(thrown).kind === "forbidden") {
-      return { readiness: "unknown", reason: `these credentials may not ask it: ${newerCredentials}` };
+      return { readiness: "unknown", reason: "these credentials may not ask it", next: newerCredentials };
     }
-    if (!(thrown instanceof SvcError)) return { readiness: "silent", reason: describeError(thrown) };
-    return { readiness: "silent", reason: `it does not answer for itself: ${thrown.message}` };
+    const reason = thrown instanceof SvcError ? thrown.message : describeError(thrown);
+    return { readiness: "silent", reason: `it does not answer for itself: ${reason}`, next: restartIt };
   }
 }
 
@@ -82,6 +94,13 @@ function judge(checks: v.InferOutput<typeof reply>["checks"]): MasterReadiness {
       .map(([check, { message }]) => (message === undefined ? check : `${check}: ${message}`));
   const [down, degraded] = [said("down"), said("degraded")];
   if (down.length + degraded.length === 0) return { readiness: "up" };
-  // What is degraded is often why something else is down, and has the remedy.
-  return { readiness: down.length > 0 ? "down" : "degraded", reason: [...down, ...degraded].join("; ") };
+  const steps = ["down", "degraded"].flatMap((wanted) =>
+    Object.values(checks).flatMap(({ status, next }) => (status === wanted ? (next ?? []) : [])),
+  );
+  return {
+    readiness: down.length > 0 ? "down" : "degraded",
+    // What is degraded is often why something else is down, and has the remedy.
+    reason: [...down, ...degraded].join("; "),
+    ...defined({ next: steps.length === 0 ? undefined : [...new Set(steps)].join("; ") }),
+  };
 }

@@ -1,6 +1,7 @@
 import { describeError } from "../../base/errors.ts";
 import { contend, type Lease, type LeaseHolder, type Tenure } from "../../bus/lease/mod.ts";
 import type { Bucket } from "../../bus/storage/mod.ts";
+import type { CheckResult } from "../../program/health/mod.ts";
 import {
   type NeededSources,
   neededSources,
@@ -14,6 +15,7 @@ import { type ReactorSession, type SessionOptions, startSession } from "./sessio
 /** Grace period for the sources to start. */
 const startMs = 5_000;
 const measureMs = 10_000;
+const restart = "systemctl restart svc-master, on the host of that master";
 
 export interface ReactorOptions extends SessionOptions {
   /** The bucket `leases`. */
@@ -39,7 +41,7 @@ export interface RunningReactor {
   /** Unread events of each source, measured recently. Absent on standby masters. */
   readonly waiting: Readonly<Partial<Record<SourceName, number>>> | undefined;
   /** Health of the reactor, for `/readyz`. */
-  health(): { status: "up" | "degraded" | "down"; message?: string };
+  health(): CheckResult;
   stop(): Promise<void>;
 }
 
@@ -50,8 +52,8 @@ interface Run {
   needed: NeededSources;
   current: { session: ReactorSession; tenure: Tenure } | undefined;
   waiting: Partial<Record<SourceName, number>> | undefined;
-  /** The tenure in which the reactor failed to start. */
-  failed: Tenure | undefined;
+  /** The tenure in which the reactor ended, and why. */
+  failed: { tenure: Tenure; reason: string } | undefined;
 }
 
 /** Runs the reactor while this master holds the lease. Otherwise it is on standby. */
@@ -77,8 +79,9 @@ export function startReactor(options: ReactorOptions): RunningReactor {
     onTenure(tenure) {
       const done = react(run, tenure, (one) => lease.tenure === one)
         .catch((thrown) => {
-          run.failed = tenure;
-          log.error("the reactor ended", { error: describeError(thrown) });
+          const reason = describeError(thrown);
+          run.failed = { tenure, reason };
+          log.error("the reactor ended", { error: reason });
         })
         .finally(() => reacting.delete(done));
       reacting.add(done);
@@ -147,14 +150,18 @@ function healthOf(
   { current, failed, watching }: Run,
   { tenure, holder }: RunningReactor["lease"],
 ): ReturnType<RunningReactor["health"]> {
-  if (tenure !== undefined && failed === tenure) return { status: "down", message: "stopped: see the log" };
+  if (tenure !== undefined && failed?.tenure === tenure) {
+    return { status: "down", message: `stopped: ${failed.reason}`, next: restart };
+  }
   const wrong = watching.problem?.message ?? refusedMessage(watching.current.refused);
   if (tenure !== undefined && current?.tenure === tenure) {
     const stopped = current.session.sources.stopped(startMs);
-    if (stopped.length > 0) return { status: "down", message: `not read: ${stopped.join(", ")}` };
+    if (stopped.length > 0)
+      return { status: "down", message: `not read: ${stopped.join(", ")}`, next: restart };
     const open = current.session.breakers().map(({ rule }) => rule);
     if (wrong === undefined && open.length > 0) {
-      return { status: "degraded", message: `open breakers: ${open.join(", ")}` };
+      const next = open.map((rule) => `svc reactor reset ${rule}`).join("; ");
+      return { status: "degraded", message: `open breakers: ${open.join(", ")}`, next };
     }
   }
   if (wrong !== undefined) return { status: "degraded", message: wrong };

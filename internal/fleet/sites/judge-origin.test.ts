@@ -93,6 +93,7 @@ test("a flood for others is counted, said in two lines a minute for each site, a
   expect(judge.check()).toEqual({
     status: "degraded",
     message: expect.stringMatching(/^site berlin .* is refused: web-0, (?:web-\d, ){7}….*site=berlin/),
+    next: expect.stringContaining("give web-0 the label site=berlin"),
   });
   clock.advance(15 * 60_000);
   expect([judge.check().status, judge.problemOf("berlin")]).toEqual(["up", undefined]);

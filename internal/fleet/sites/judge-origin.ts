@@ -127,7 +127,12 @@ export function judgeOrigins(deps: JudgeOriginsDeps): OriginJudge {
     problemOf,
     check() {
       const reported = [...seen.keys()].flatMap((site) => problemOf(site) ?? []);
-      return reported.length === 0 ? { status: "up" } : { status: "degraded", message: reported.join("; ") };
+      const [first] = [...seen].filter(([, { named }]) => named.size > 0);
+      if (first === undefined) return { status: "up" };
+      const [site, { named }] = first;
+      const [peel = ""] = [...named.keys()].map(displayPeelId);
+      const next = `give ${peel} the label site=${site} with svc enroll label; svc cluster remove-site ${site} if the site was stolen`;
+      return { status: "degraded", message: reported.join("; "), next };
     },
     stop() {
       timer.cancel();

@@ -24,6 +24,7 @@ const compareMs = 3600_000;
 /** After a server joined, and while replicas differ. */
 const compareSoonMs = 60_000;
 
+const restartAdvice = "restart that server";
 const offAdvice =
   "make room on its disk if it was full, then restart that server; rebuild it if its version is 2.10 (upgrading.md)";
 const rebuildAdvice =
@@ -31,10 +32,16 @@ const rebuildAdvice =
 
 const unclearAdvice = "rebuild none of them yet; masters compare again every minute";
 
-function describeTrouble({ name, trouble, problem }: ServerHealth): string {
-  if (trouble === "off") return `JetStream is off on ${name}: ${offAdvice}`;
-  if (trouble === "outside") return `the JetStream group does not have ${name}: restart that server`;
-  return `the storage of ${name} does not work: ${problem}: restart that server`;
+function describeTrouble({ name, trouble, problem }: ServerHealth): Trouble {
+  if (trouble === "off") return { message: `JetStream is off on ${name}`, next: offAdvice };
+  if (trouble === "outside")
+    return { message: `the JetStream group does not have ${name}`, next: restartAdvice };
+  return { message: `the storage of ${name} does not work: ${problem}`, next: restartAdvice };
+}
+
+interface Trouble {
+  message: string;
+  next: string;
 }
 
 /** The servers of the bus, as one master watches them. */
@@ -123,9 +130,9 @@ async function inspect(watching: Watching): Promise<void> {
       problems.set(one.name, { ...one, times: same ? before.times + 1 : 1 });
     }
   }
-  const { status, message = "" } = judge(watching);
+  const { status, message = "", next } = judge(watching);
   if (status !== "up" && message !== watching.said)
-    log.error("the servers of the bus need attention", { reason: message });
+    log.error("the servers of the bus need attention", { reason: message, next });
   watching.said = message;
 }
 
@@ -139,14 +146,21 @@ function broken({ problems, health }: Watching) {
 function judge(watching: Watching): CheckResult {
   const { maxReplicas, compared, options } = watching;
   const old = maxReplicas > 1 ? replicaProblem(options.system.present()) : undefined;
-  if (old !== undefined) return { status: "down", message: `${old}: ${replicaAdvice}` };
+  if (old !== undefined) return { status: "down", message: old, next: replicaAdvice };
   const reported = broken(watching).map(describeTrouble);
   const [first, ...others] = compared?.differences ?? [];
   if (first !== undefined) {
     const more = others.length === 0 ? "" : `, and ${others.length} more`;
-    reported.push(`${first.message}${more}: ${first.unclear ? unclearAdvice : rebuildAdvice}`);
+    const next = first.unclear ? unclearAdvice : rebuildAdvice;
+    reported.push({ message: `${first.message}${more}`, next });
   }
-  if (reported.length > 0) return { status: "degraded", message: reported.join("; ") };
+  if (reported.length > 0) {
+    return {
+      status: "degraded",
+      message: reported.map(({ message }) => message).join("; "),
+      next: [...new Set(reported.map(({ next }) => next))].join("; "),
+    };
+  }
   if (compared === undefined || compared.streams === 0) return { status: "up" };
   return {
     status: "up",

@@ -24,12 +24,13 @@ export function judgeClock({ own, others }: Readings): CheckResult {
   if (agreeing * 2 > clocks.length) {
     return {
       status: "degraded",
-      message: `the clock of the bus is ${differenceOf(-own)} that of this host and of most masters: set the clock of the bus servers`,
+      message: `the clock of the bus is ${differenceOf(-own)} that of this host and of most masters`,
+      next: "timedatectl set-ntp true, on the hosts of the bus servers",
     };
   }
-  const message = `the clock of this host is ${differenceOf(own)} that of the bus: set it (timedatectl status)`;
+  const message = `the clock of this host is ${differenceOf(own)} that of the bus`;
   if (Math.abs(own) <= unsoundMs) return { status: "degraded", message };
-  return { status: "down", message: `${message}; until then this master decides and signs nothing` };
+  return { status: "down", message: `${message}; until it is right, this master decides and signs nothing` };
 }
 
 /** `3m20s ahead of`, `2h behind` */

@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { encodeFailure, encodeSuccess } from "../../bus/subjects/envelope.ts";
 import { readyzOfMasterSubject, readyzSubject } from "../../bus/subjects/subjects.ts";
@@ -6,12 +7,16 @@ import { listenToOperators, type OperatorBudgets, signedOrNot } from "../../flee
 import { type Check, runChecks } from "../../program/health/mod.ts";
 import type { SignedReads } from "./options.ts";
 
+/** Of a message, and of a next step: the answer must fit into one message of the bus. */
+const maxText = 500;
+
 /** Answers operators and the other masters over the bus what /readyz says, for those who cannot reach that port. */
 export const readyzOnBus = {
   start({
     bus,
     name,
     checks,
+    nextSteps,
     clock,
     signedReads,
     budgets,
@@ -20,16 +25,17 @@ export const readyzOnBus = {
     /** Of this master. */
     name: string;
     checks: () => Readonly<Record<string, Check>>;
+    nextSteps: Readonly<Record<string, string>>;
     clock: Clock;
     /** Before this master knows the operators, it shows its state to everyone who may request it. */
     signedReads: SignedReads;
     budgets: OperatorBudgets;
   }): { stop(): void } {
     const answer = async () => {
-      const { ready, checks: found } = await runChecks(checks(), clock);
-      const reported = Object.entries(found).map(([check, { status, message }]) => [
+      const { ready, checks: found } = await runChecks(checks(), clock, nextSteps);
+      const reported = Object.entries(found).map(([check, { status, message, next }]) => [
         check,
-        { status, ...(message === undefined ? {} : { message: message.slice(0, 500) }) },
+        { status, ...defined({ message: message?.slice(0, maxText), next: next?.slice(0, maxText) }) },
       ]);
       return encodeSuccess({ ready, checks: Object.fromEntries(reported) });
     };

@@ -7,6 +7,7 @@ import type { MasterView } from "../metrics/mod.ts";
 import { runBusAlone } from "./bus-alone.ts";
 import { startMasterHeartbeat } from "./heartbeat.ts";
 import { moveBus } from "./move-bus.ts";
+import { nextSteps } from "./next-steps.ts";
 import type { MasterDeps, MasterOptions } from "./options.ts";
 import { startBase } from "./parts/base.ts";
 import { busServers } from "./parts/bus-servers.ts";
@@ -40,7 +41,8 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   const certified = await parts.start(certificate, { base });
   const healthServer = await parts.start(health, {
     ...config.health_addr,
-    ...{ component: "master", checks, metrics: base.metrics.render, clock, log: base.log },
+    ...{ component: "master", checks, nextSteps: nextSteps(base.config) },
+    ...{ metrics: base.metrics.render, clock, log: base.log },
   });
   service?.status("waiting for the bus");
   const foundation = await startFoundation(base, certified, parts, checks);
@@ -79,13 +81,16 @@ async function startFoundation(
   parts: ReturnType<typeof createParts<MasterView>>,
   checks: Parameters<(typeof readyzOnBus)["start"]>[0]["checks"],
 ): Promise<Foundation> {
-  const { name, clock, signedReads, budgets } = base;
+  const { config, name, clock, signedReads, budgets } = base;
   await parts.start(busServer, { base, certificate });
   const connection = await parts.start(connect, {
     base,
     links: await parts.start(links, { base, certificate }),
   });
-  await parts.start(readyzOnBus, { bus: connection.bus, name, checks, clock, signedReads, budgets });
+  await parts.start(readyzOnBus, {
+    ...{ bus: connection.bus, name, checks, nextSteps: nextSteps(config) },
+    ...{ clock, signedReads, budgets },
+  });
   // Before the storage: servers that are too old keep it closed.
   await parts.start(busServers, { base, connection });
   const opened = await parts.start(storage, { base, connection });

@@ -43,12 +43,13 @@ test("refs that are not used come before environments that are not published, an
   expect(status.gitfs()).toEqual({
     status: "degraded",
     message:
-      "environment a: no room; environment b: no room; environment c: no room; and 1 more, see the log",
+      "environment a: no room; environment b: no room; environment c: no room; and 1 more: see svc status",
   });
   const problems = ["x", "y"].map((ref) => ({ remote: "r", ref, reason: "too large" }));
   const unread = { remote: "other", reason: "no successful sync yet" };
   status.reads(syncWith({ problem: "refs/heads/x: too large", problems: [unread, ...problems] }), tenure);
   expect(status.gitfs().message).toBe("refs/heads/x: too large");
+  expect(status.gitfs().next).toStartWith("git ls-remote other, on the host of that master");
   expect(status.refused()).toBe(6);
 });
 
@@ -60,6 +61,8 @@ test("the check of states has what its stage refuses, and the other masters name
     status: "degraded",
     message: "environment x: no room; the last good files stay in force",
   });
+  status.refuses([{ ...refusal("x", "states"), reason: "web/init.sls:4:1: unknown function" }]);
+  expect((await status.states(async () => undefined)).next).toBe("correct web/init.sls:4:1 of environment x");
   const other = createFilesStatus(() => ({ tenure: undefined, holder }));
   expect(await other.states(async (name) => `${name} says no`)).toEqual({
     status: "up",

@@ -47,14 +47,20 @@ export function createFilesStatus(
       if (git?.tenure !== tenure) return { status: "degraded", message: "no successful sync yet" };
       if (!git.sync.running) return { status: "down", message: "the syncer ended" };
       const problem = git.sync.problem() ?? problemOf(refusals, "gitfs");
-      return problem === undefined ? { status: "up" } : { status: "degraded", message: problem };
+      if (problem === undefined) return { status: "up" };
+      return {
+        status: "degraded",
+        message: problem,
+        ...defined({ next: nextOfRemote(git.sync.problems()) }),
+      };
     },
     async states(statesOf) {
       const { tenure, holder } = lease();
       if (tenure !== undefined) {
         const problem = problemOf(refusals, "states");
         if (problem === undefined) return { status: "up" };
-        return { status: "degraded", message: `${problem}; the last good files stay in force` };
+        const message = `${problem}; the last good files stay in force`;
+        return { status: "degraded", message, ...defined({ next: nextOfFile(refusals) }) };
       }
       const other = holder?.holder;
       const said = other === undefined ? undefined : await statesOf(other);
@@ -80,6 +86,25 @@ export function createFilesStatus(
   };
 }
 
+/** What to look at for a repository that is not read, or a ref of it; `undefined` when neither is the problem. */
+function nextOfRemote([first]: ReturnType<GitSync["problems"]>): string | undefined {
+  if (first === undefined) return undefined;
+  const { remote, ref } = first;
+  if (ref !== undefined) return `correct ${ref} of ${remote}, and push it`;
+  return `git ls-remote ${remote}, on the host of that master; then correct its network, its credentials or gitfs.remotes`;
+}
+
+/** The place in a file at which a reason begins. */
+const placeAtStart = /^(\S+:\d+:\d+): /;
+
+function nextOfFile(refusals: readonly Refusal[]): string | undefined {
+  for (const { environment, stage, reason } of refusals) {
+    const [, place] = stage === "states" ? (placeAtStart.exec(reason) ?? []) : [];
+    if (place !== undefined) return `correct ${place} of environment ${environment}`;
+  }
+  return undefined;
+}
+
 /** What a stage does not let come into force, in one line. */
 function problemOf(refusals: readonly Refusal[], wanted: string): string | undefined {
   const lines = refusals.flatMap(({ environment, stage, reason }) =>
@@ -87,7 +112,7 @@ function problemOf(refusals: readonly Refusal[], wanted: string): string | undef
   );
   const more = lines.length - shownRefusals;
   if (lines.length === 0) return undefined;
-  return `${lines.slice(0, shownRefusals).join("; ")}${more > 0 ? `; and ${more} more, see the log` : ""}`;
+  return `${lines.slice(0, shownRefusals).join("; ")}${more > 0 ? `; and ${more} more: see svc status` : ""}`;
 }
 
 function refusedFiles(

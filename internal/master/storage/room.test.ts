@@ -22,8 +22,8 @@ test("storage that was not provisioned, or was removed, is named with the next s
     for (const name of ["KV_rollouts", "OBJ_states"]) await streams.delete(name);
     expect(await room.check()).toEqual({
       status: "degraded",
-      message:
-        "the bus does not offer KV_rollouts, OBJ_states: if that lasts, restart this master, which creates what is missing",
+      message: "the bus does not offer KV_rollouts, OBJ_states",
+      next: expect.stringContaining("systemctl restart svc-master"),
     });
     await provisionAll();
     expect(await room.check()).toEqual({ status: "up" });

@@ -36,6 +36,8 @@ const widePart = 0.7;
 const widenEveryMs = 10 * 60_000;
 /** Streams that make room by themselves: one peel that fills them must not take a master out of service. */
 const makesRoom: ReadonlySet<AssetName> = new Set(["events", "job-events"]);
+const lackAdvice =
+  "systemctl restart svc-master if that lasts, on the host of that master: it creates what is missing";
 /** Masters do not need it, and an operator who stops it must not take them out of service. */
 const ofOperators: AssetName = "probe";
 
@@ -125,10 +127,16 @@ async function check({ bus, name }: RoomOptions): Promise<CheckResult> {
   const worst = fullest(found);
   const yields = (one: AssetName) =>
     makesRoom.has(one) || found.some(({ asset, revisions }) => asset === one && revisions !== undefined);
-  if (worst?.full === true && !yields(worst.asset)) return { status: "down", message: worst.message };
+  if (worst?.full === true && !yields(worst.asset)) {
+    return { status: "down", message: worst.fullness, next: worst.advice };
+  }
   const missing = missingFrom(found);
-  if (missing.length > 0) return { status: "degraded", message: lacking(missing) };
-  return worst === undefined ? { status: "up" } : { status: "degraded", message: worst.message };
+  if (missing.length > 0) {
+    const message = `the bus does not offer ${missing.map(streamName).join(", ")}`;
+    return { status: "degraded", message, next: lackAdvice };
+  }
+  if (worst === undefined) return { status: "up" };
+  return { status: "degraded", message: worst.fullness, next: worst.advice };
 }
 
 /** @throws what was thrown, when all streams answer after all */
@@ -139,7 +147,8 @@ async function nameSilent(bus: Bus, thrown: unknown): Promise<CheckResult> {
   const names = silent.map(streamName).join(", ");
   return {
     status: isNeeded ? "down" : "degraded",
-    message: `${names}: no answer, or no leader: look for "critical write error" in the logs of the bus servers`,
+    message: `${names}: no answer, or no leader`,
+    next: "svc cluster check; restart the bus server that stores them, one at a time where there are several",
   };
 }
 
@@ -201,9 +210,4 @@ async function restore({ bus, provision, log }: RoomOptions, signal: AbortSignal
 function missingFrom(found: readonly Fullness[]): AssetName[] {
   const there = new Set(found.map(({ asset }) => asset));
   return (Object.keys(assets) as AssetName[]).filter((asset) => !transient.has(asset) && !there.has(asset));
-}
-
-function lacking(missing: readonly AssetName[]): string {
-  const names = missing.map(streamName).join(", ");
-  return `the bus does not offer ${names}: if that lasts, restart this master, which creates what is missing`;
 }

@@ -1,4 +1,5 @@
 import { type Clock, sleep } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
 
 const timeoutMs = 2_000;
@@ -7,6 +8,8 @@ const timeoutMs = 2_000;
 export interface CheckResult {
   status: "up" | "degraded" | "down";
   message?: string;
+  /** What to do about it, one line. Absent in one that is `up`. */
+  next?: string;
 }
 
 export type Check = () => Promise<CheckResult> | CheckResult;
@@ -16,13 +19,23 @@ export interface Readiness {
   checks: Record<string, CheckResult & { latency_ms: number }>;
 }
 
-/** Runs all checks concurrently. A check that fails, or takes longer than 2 s, is `down`. */
-export async function runChecks(checks: Readonly<Record<string, Check>>, clock: Clock): Promise<Readiness> {
+/**
+ * Runs all checks concurrently. A check that fails, or takes longer than 2 s, is `down`.
+ *
+ * @param nextSteps what to do about a check, by its name, where its result does not say it
+ */
+export async function runChecks(
+  checks: Readonly<Record<string, Check>>,
+  clock: Clock,
+  nextSteps: Readonly<Record<string, string>> = {},
+): Promise<Readiness> {
   const entries = await Promise.all(
     Object.entries(checks).map(async ([name, check]) => {
       const started = clock.monotonic();
-      const result = await within(check, clock);
-      return [name, { ...result, latency_ms: Math.round(clock.monotonic() - started) }] as const;
+      const { next: own, ...result } = await within(check, clock);
+      const next = result.status === "up" ? undefined : (own ?? nextSteps[name]);
+      const latency_ms = Math.round(clock.monotonic() - started);
+      return [name, { ...result, ...defined({ next }), latency_ms }] as const;
     }),
   );
   return { ready: entries.every(([, { status }]) => status !== "down"), checks: Object.fromEntries(entries) };

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import { connect } from "node:net";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
-import type { Check } from "./check.ts";
+import { type Check, runChecks } from "./check.ts";
 import { startHealthServer } from "./server.ts";
 
 const checks: Record<string, Check> = { bus: () => ({ status: "up" }) };
@@ -39,6 +39,25 @@ test("readyz is 503 only when a check is down; degraded stays 200", async () => 
     body: { checks: { ca: { status: "down", message: "no certificate" }, gitfs: { status: "degraded" } } },
   });
   delete checks.ca;
+});
+
+test("a check that is not well says what to do: itself, or else by the table", async () => {
+  const found = await runChecks(
+    {
+      own: () => ({ status: "degraded", next: "svc reactor reset stormy" }),
+      thrown() {
+        throw new Error("no certificate");
+      },
+      well: () => ({ status: "up" }),
+    },
+    clock,
+    { own: "svc reactor lint", thrown: "svc ca renew-intermediate", well: "nothing" },
+  );
+  expect(Object.entries(found.checks).map(([name, { next }]) => [name, next])).toEqual([
+    ["own", "svc reactor reset stormy"],
+    ["thrown", "svc ca renew-intermediate"],
+    ["well", undefined],
+  ]);
 });
 
 test("while another program listens there it is off, reports it, and tries again each minute", async () => {

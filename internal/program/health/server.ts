@@ -13,6 +13,8 @@ export interface HealthOptions {
   component: "master" | "peel";
   /** Asked at each request: parts have other checks once they have started. */
   checks(): Readonly<Record<string, Check>>;
+  /** What to do about a check that is not well and does not say it, by its name. */
+  nextSteps?: Readonly<Record<string, string>>;
   /** Renders `/metrics`; absent means there is none. */
   metrics?: () => Promise<string>;
   clock: Clock;
@@ -82,7 +84,7 @@ function listen(options: HealthOptions, address: string): ReturnType<typeof serv
 }
 
 async function answer(options: HealthOptions, method: string, path: string): Promise<Response> {
-  const { component, checks, metrics, clock } = options;
+  const { component, checks, nextSteps, metrics, clock } = options;
   if (!["GET", "HEAD"].includes(method) && paths.includes(path)) {
     return Response.json({ error: "method not allowed" }, { status: 405, headers: { Allow: "GET, HEAD" } });
   }
@@ -90,7 +92,7 @@ async function answer(options: HealthOptions, method: string, path: string): Pro
     case "/healthz":
       return Response.json({ status: "ok", component, version });
     case "/readyz": {
-      const { ready, checks: found } = await runChecks(checks(), clock);
+      const { ready, checks: found } = await runChecks(checks(), clock, nextSteps);
       return Response.json({ status: ready ? "ok" : "down", checks: found }, { status: ready ? 200 : 503 });
     }
     case "/metrics":

@@ -139,7 +139,7 @@ test("refs that are not used are named with their reason, and those without cont
     problems: ["a", "b", "c", "d"].map((name) => problem(name)),
   });
   await sync.syncNow();
-  expect(sync.problem()).toEndWith("; and 1 more, see the log");
+  expect(sync.problem()).toEndWith("; and 1 more: see svc status");
   expect(sync.problems()).toHaveLength(4);
   mirror.now = () => stateOf({ a: "1" });
   await sync.syncNow();

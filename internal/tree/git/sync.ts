@@ -94,5 +94,5 @@ function problemOf(remotes: readonly ReadRemote[]): string | undefined {
     .map(({ remote, ref, reason }) => `${remote} ${ref}: ${reason}`);
   const more = lines.length - shownProblems;
   if (lines.length === 0) return undefined;
-  return `${lines.slice(0, shownProblems).join("; ")}${more > 0 ? `; and ${more} more, see the log` : ""}`;
+  return `${lines.slice(0, shownProblems).join("; ")}${more > 0 ? `; and ${more} more: see svc status` : ""}`;
 }

@@ -5,7 +5,8 @@ type Answer = NonNullable<(typeof routes.listMasters)["types"]>["answer"];
 type Master = Answer["masters"][number];
 
 /** A master as the overview shows it. */
-export interface JudgedMaster extends Pick<Master, "name" | "version" | "since" | "answers" | "reason"> {
+export interface JudgedMaster
+  extends Pick<Master, "name" | "version" | "since" | "answers" | "reason" | "next"> {
   word: string;
   outcome: Outcome;
   /** What it does alone, each in words; empty for one that holds nothing. */

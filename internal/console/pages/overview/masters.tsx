@@ -35,10 +35,11 @@ export function Masters({ app, judged }: { app: App; judged: JudgedMasters }) {
           {
             id: "state",
             title: "State",
-            show: ({ word, outcome, reason }) => (
+            show: ({ word, outcome, reason, next }) => (
               <span title={reason}>
                 <Status word={word} outcome={outcome} />
                 {reason !== undefined && <span class="muted"> {reason}</span>}
+                {next !== undefined && <span> Next: {next}</span>}
               </span>
             ),
           },

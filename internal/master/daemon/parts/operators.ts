@@ -8,7 +8,7 @@ import {
   followStatements,
   type OperatorDeps,
 } from "../../../fleet/operators/mod.ts";
-import { assemble, type OffersOf } from "../../../program/health/mod.ts";
+import { assemble, type CheckResult, type OffersOf } from "../../../program/health/mod.ts";
 import { followOperatorFiles } from "../../keys/mod.ts";
 import type { MasterDeps } from "../options.ts";
 import type { Audited } from "./audit.ts";
@@ -108,12 +108,13 @@ export const operators = {
     }),
 };
 
-function standingOf(flooding: readonly string[], problem: string | undefined) {
-  const message =
-    flooding.length === 0
-      ? problem
-      : `ten times as many requests as allowed come from ${flooding.join(", ")}: svc operator disable NAME ends it`;
-  return message === undefined ? ({ status: "up" } as const) : ({ status: "degraded", message } as const);
+function standingOf(flooding: readonly string[], problem: string | undefined): CheckResult {
+  const [first] = flooding;
+  if (first !== undefined) {
+    const message = `ten times as many requests as allowed come from ${flooding.join(", ")}`;
+    return { status: "degraded", message, next: `svc operator disable ${first}` };
+  }
+  return problem === undefined ? { status: "up" } : { status: "degraded", message: problem };
 }
 
 export type Operators = OffersOf<typeof operators>;
