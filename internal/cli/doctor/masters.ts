@@ -69,7 +69,7 @@ export const masterStep: Step<DoctorContext> = {
 const report = ({ name, readiness, reason }: { name: string } & MasterReadiness) =>
   `${name} is ${readiness}${reason === undefined ? "" : `: ${reason}`}`;
 
-/** What each says is to be done; a master of the version before says nothing. */
+/** The next steps that each names; a master of the version before names none. */
 function nextOf(masters: readonly MasterReadiness[]): string {
   const steps = masters.flatMap(({ next }) => next ?? []);
   return steps.length === 0 ? "run svc-master check on its host" : [...new Set(steps)].join("; ");
