@@ -183,6 +183,11 @@ export const house: readonly Wing[] = [
       room("fleet/operators", 9, "who is an operator: records that administrators sign, and their judgement"),
       room("fleet/compliance", 13, "state runs that peels report: the last one of each, and what it says"),
       room("fleet/twins", 9, "which processes of a peel were seen, and whether two hosts hold its identity"),
+      room(
+        "fleet/samples",
+        9,
+        "how the fleet was over time: samples of each minute and hour, kept in cycles",
+      ),
       room("fleet/peels", 14, "what the masters know of each peel: listed and shown from memory"),
       room("fleet/tokens", 9, "tokens of the REST API: created, judged, revoked"),
       room("fleet/sessions", 9, "sessions of the console: signed in, judged, ended on every master"),

@@ -262,6 +262,7 @@ function requestsOf(fleet: Fleet) {
     },
     "POST /api/v1/approvals/:id/deny": { path: `/api/v1/approvals/${apr}/deny`, authorization, well: 404 },
     "GET /api/v1/audit": { path: "/api/v1/audit", authorization, well: 200 },
+    "GET /api/v1/samples": { path: "/api/v1/samples", authorization, well: 200 },
     "GET /api/v1/masters": { path: "/api/v1/masters", authorization, well: 200 },
     "POST /api/v1/cluster/add": {
       ...{ path: "/api/v1/cluster/add", body: { hosts: ["n9.example.com"] }, authorization, well: 200 },

@@ -214,6 +214,8 @@ test("a fleet runs: enrollment, settings, states, jobs, a schedule, a rollout, b
   await until(() =>
     (["presence", "instances"] as const).every((name) => (written.get(name) ?? []).length > 0),
   );
+  // One a minute, the first as soon as a master holds its lease.
+  await until(() => (written.get("samples") ?? []).length > 0);
   await operate(master, id, "suspend");
   await operate(master, id, "resume");
   await operate(master, id, "revoke");

@@ -65,6 +65,7 @@ export const inputs: Readonly<Record<string, [fields: Fields, wrong: Fields]>> =
   "enrollments.restore": [{ id: "enr-1" }, { id: 5 }],
   "enrollments.discard": [{ id: "enr-1" }, { id: 5 }],
   "jobs.create": [{ target: "*", function: "test.ping", args: { text: "a" } }, { args: "a" }],
+  "samples.read": [{ period: "90d" }, { period: "1y" }],
   "jobs.list": [{ limit: 3, status: "running" }, { limit: "many" }],
   "jobs.show": [{ jid: "job-1", peel: "web-1" }, {}],
   "jobs.cancel": [{ jid: "job-1" }, {}],

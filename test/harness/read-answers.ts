@@ -31,6 +31,7 @@ export async function checkReadAnswers(
     readChain: "audit/stored?from=1",
     listEvents: "events/list?since=1h&limit=3",
     probeStorage: "masters/probe",
+    readSamples: "samples?period=30d",
     listDependents: "keys/dependents?issued_before=2026-01-01T00:00:00Z",
     verifyDecisions: "decisions",
   };
@@ -43,4 +44,5 @@ export async function checkReadAnswers(
   await expectDescribed("showEnrollment", get("enrollments/enr-0"), 404);
   await expectDescribed("showEnrollment", get(`enrollments/${enrollmentId}?peel=web-1`), 400);
   await expectDescribed("surveyRoots", get(`fleet/roots?current=${pin}&next=none`), 400);
+  await expectDescribed("readSamples", get("samples?period=1y"), 400);
 }

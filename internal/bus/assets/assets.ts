@@ -73,6 +73,8 @@ export const assets = {
   presence: { kind: "bucket", discardsWhenFull: true },
   // Which processes of each peel were seen, to find out whether two hosts hold its identity.
   instances: { kind: "bucket", discardsWhenFull: true },
+  // How the fleet was over time; keys come around, and nothing is removed.
+  samples: { kind: "bucket", discardsWhenFull: true },
   "master-heartbeat": { kind: "bucket", ttlMs: 15 * second },
   leases: { kind: "bucket", ttlMs: 15 * second },
   // A new job must not wait until the records of old ones expire.
@@ -128,6 +130,12 @@ export type AssetName = keyof typeof assets;
 export function takesRollups(bucket: string): boolean {
   const asset: Asset | undefined = Object.hasOwn(assets, bucket) ? assets[bucket as AssetName] : undefined;
   return asset?.peelsWrite === undefined && asset?.decisions !== true && asset?.appendOnly !== true;
+}
+
+/** Whether what an asset holds is on the disks of the bus. */
+export function isOnDisk(asset: string): boolean {
+  const found: Asset | undefined = Object.hasOwn(assets, asset) ? assets[asset as AssetName] : undefined;
+  return found !== undefined && found.storage !== StorageType.Memory;
 }
 
 /** Number of replicas for the storage. */

@@ -3,6 +3,7 @@ export {
   type AssetName,
   assets,
   firstAsset,
+  isOnDisk,
   provision,
   provisionOne,
   type Replication,

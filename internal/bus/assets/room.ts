@@ -66,6 +66,7 @@ const shares = {
   "peel-heartbeat": share(4 * mebibyte, 64 * mebibyte, 0.5),
   presence: share(mebibyte, 32 * mebibyte, 0.25),
   instances: share(mebibyte, 64 * mebibyte, 0.25),
+  samples: fixed(mebibyte),
   "master-heartbeat": fixed(mebibyte),
   probe: fixed(mebibyte),
   "master-probe": fixed(mebibyte),
@@ -77,7 +78,7 @@ const shares = {
   events: share(7 * mebibyte, 512 * mebibyte, 3),
   states: share(11 * mebibyte, 4 * gibibyte, 4),
   audit: share(4 * mebibyte, 4 * gibibyte, 3),
-  binaries: share(11 * mebibyte, 4 * gibibyte, 6),
+  binaries: share(10 * mebibyte, 4 * gibibyte, 6),
 } as const satisfies Record<string, Share>;
 
 type Shared = keyof typeof shares;

@@ -21,6 +21,7 @@ import { reachedReactor, reactorOperations } from "../../fleet/reactor/mod.ts";
 import { releaseOperations } from "../../fleet/releases/mod.ts";
 import { roleOperations } from "../../fleet/roles/mod.ts";
 import { rolloutOperations } from "../../fleet/rollout/mod.ts";
+import { sampleOperations } from "../../fleet/samples/mod.ts";
 import { sessionOperations } from "../../fleet/sessions/mod.ts";
 import { settingOperations } from "../../fleet/settings/mod.ts";
 import { siteOperations } from "../../fleet/sites/mod.ts";
@@ -52,6 +53,7 @@ export const rooms = {
   audit: auditOperations,
   events: eventOperations,
   masters: masterOperations,
+  samples: sampleOperations,
   keys: keyOperations,
   decisions: decisionOperations,
   binaries: binaryOperations,

@@ -1,6 +1,7 @@
 import { rfc3339 } from "../../base/clock.ts";
 import type { CommandKind } from "../../wire/command.ts";
 import type { Content } from "../../wire/content.ts";
+import type { Endings } from "./endings.ts";
 import { checkCursor, findJobs, type JobQuery } from "./find-jobs.ts";
 import {
   catchUp,
@@ -26,6 +27,12 @@ export interface JobController {
    * @throws SvcError `bad_request` when that one is unknown
    */
   list(query: JobQuery): Promise<{ jobs: JobSummary[]; unsearched: number }>;
+  /**
+   * How many jobs have ended since a revision of their bucket, by status; none without one.
+   *
+   * @returns also the revision that is known now
+   */
+  endedSince(revision: number | undefined): Promise<ReturnType<Endings["since"]>>;
   /** The newest job that was sent to a peel, as its outcome is known now. */
   lastJobOf(peel: string): LastJob | undefined;
   /** Commands that a disconnected peel has missed, oldest job first. */
@@ -71,6 +78,10 @@ export function createJobController(deps: JobControllerDeps): JobController {
     async list(query) {
       await watch.caughtUp();
       return list(followed, query);
+    },
+    async endedSince(revision) {
+      await watch.caughtUp();
+      return followed.endings.since(revision);
     },
     lastJobOf(peel) {
       const last = lastJobs.of(peel, deps.clock.now());

@@ -5,6 +5,7 @@ import { type Tracer, untraced } from "../../base/trace.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { type Bucket, createOrderedView } from "../../bus/storage/mod.ts";
 import { type Confirmer, createConfirmer } from "./confirm-returns.ts";
+import { createEndings, type Endings } from "./endings.ts";
 import type { JobNews } from "./events.ts";
 import { createLister, type ListedJob } from "./listed-job.ts";
 import { readEvents } from "./read-events.ts";
@@ -56,6 +57,7 @@ export interface FollowedJobs {
   readonly running: RunningJobs;
   readonly confirmer: Confirmer;
   readonly settler: Settler;
+  readonly endings: Endings;
   readonly view: ReturnType<typeof createOrderedView<Job, ListedJob>>;
   readonly received: ReceivedEvents;
 }
@@ -68,6 +70,7 @@ export function followJobs(deps: JobControllerDeps, onJob: (job: Job) => void): 
     running: createRunningJobs(clock, (entry, event) => onReturn(followed, entry, event)),
     confirmer: createConfirmer({ ...deps, again: (entry, peels) => sendAgain(followed, entry, peels) }),
     settler: createSettler({ ...deps, settle: (jid, complete) => settle(followed, jid, complete) }),
+    endings: createEndings(),
     view: createOrderedView<Job, ListedJob>({
       read: (bytes, _, { key }) => deps.records.decode(key, bytes),
       itemOf: createLister(createTargetSets()),
@@ -75,6 +78,7 @@ export function followJobs(deps: JobControllerDeps, onJob: (job: Job) => void): 
       onValue(job, { revision }, before) {
         before?.sentTo.release();
         onJob(job);
+        followed.endings.note(job, revision, before === undefined || before.status === "running");
         if (job.settled === undefined) track(followed, job, revision);
         else conclude(followed, job, job.settled);
         deps.publisher?.note(job);

@@ -49,6 +49,7 @@ export interface Storage {
   peelHeartbeats: Bucket;
   presence: Bucket;
   instances: Bucket;
+  samples: Bucket;
   masterHeartbeats: Bucket;
 }
 
@@ -116,6 +117,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     peelHeartbeats: await open("peel-heartbeat"),
     presence: await open("presence"),
     instances: await open("instances"),
+    samples: await open("samples"),
     masterHeartbeats: await open("master-heartbeat"),
   };
 }

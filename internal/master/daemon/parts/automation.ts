@@ -98,6 +98,7 @@ export const automation = {
       return {
         rollouts,
         stateFiles,
+        isTurn,
         /** The rules of the reactor that are in force here. */
         reactorRules: () => reactor?.rules() ?? [],
         reacting: () => reactor?.reacting(),

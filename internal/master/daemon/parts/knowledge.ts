@@ -80,6 +80,7 @@ export const knowledge = {
         groups: followNodeGroups(join(path, "nodegroups.yaml"), log),
         settings: settings.view.load,
       });
+      const countAlive = () => (index.running ? directory.members().filter(index.alive).length : undefined);
       return {
         ...{
           index,
@@ -92,12 +93,13 @@ export const knowledge = {
           rotation,
           resolver,
         },
+        counted: { alive: countAlive, runs: runs.counts },
         reportKeys: () => ({ ...accountRotation.report(), ...rotation.report() }),
         targetCheck: targeting.check,
         checks: { settings: settings.check },
         view: {
           compliance: runs.counts,
-          peelsAlive: () => (index.running ? directory.members().filter(index.alive).length : undefined),
+          peelsAlive: countAlive,
         },
       };
     }),

@@ -27,6 +27,7 @@ import type { PeelDoor } from "./peel-door.ts";
 import type { PeelRequests } from "./peel-requests.ts";
 import type { Presence } from "./presence.ts";
 import type { Roles } from "./roles.ts";
+import type { Samples } from "./samples.ts";
 import type { SignedIn } from "./sign-in.ts";
 import type { SitesPart } from "./sites.ts";
 import type { Opened } from "./storage.ts";
@@ -52,6 +53,7 @@ interface OperationsNeed {
   presence: Presence;
   jobs: Jobs;
   automation: Automation;
+  samples: Samples;
   joining: Joining;
   signIn: SignedIn;
   peelRequests: PeelRequests;
@@ -107,7 +109,7 @@ export const operations = {
           },
         },
         ...{ audit: need.audit.auditDeps, events: { feed, clock } },
-        masters: mastersDeps(need),
+        ...{ masters: mastersDeps(need), samples: need.samples.operations },
         keys: keysDeps(need),
         ...{ decisions: decisions.decisions, reactor: { own: automation.reacting, bus } },
       };

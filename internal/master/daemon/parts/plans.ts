@@ -17,5 +17,6 @@ export { peelRequests } from "./peel-requests.ts";
 export { presence } from "./presence.ts";
 export { requests } from "./requests.ts";
 export { roles } from "./roles.ts";
+export { samples } from "./samples.ts";
 export { signIn } from "./sign-in.ts";
 export { sites } from "./sites.ts";

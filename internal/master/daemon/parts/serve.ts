@@ -50,6 +50,7 @@ export async function serve(running: Parts<MasterView>, foundation: Foundation) 
     gate,
     jobs,
   });
+  const samples = await start(plan.samples, { ...known, opened, knowledge, clock, jobs, automation });
   const identified = { base, connection, opened, certificate, audit, roles, operators, requests, decisions };
   const signIn = await start(plan.signIn, { ...identified, gate });
   const joining = await start(plan.joining, { ...identified, members, automation, signIn });
@@ -61,6 +62,7 @@ export async function serve(running: Parts<MasterView>, foundation: Foundation) 
     presence,
     jobs,
     automation,
+    samples,
     joining,
     signIn,
   };

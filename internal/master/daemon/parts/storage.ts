@@ -56,6 +56,7 @@ export const storage = {
       vouchers,
       directs,
       provision: async () => (await provision()).room,
+      measured: room.view,
       checks: { storage: room.check },
       view: { storage: room.view },
       stop: room.stop,
