@@ -68,7 +68,11 @@ describe("the frame", () => {
   test("no command at all is the help", async () => {
     const help = await svc("--help");
     expect(await svc()).toEqual(help);
-    expect(help).toEqual({ exit: 0, stdout: expect.stringContaining("Commands:\n  init "), stderr: "" });
+    expect(help).toEqual({
+      exit: 0,
+      stdout: expect.stringContaining("\n\nFirst steps:\n  init "),
+      stderr: "",
+    });
     const names = ((await childrenOf(tree)) ?? []).map((child) => metaOf(child).name).join(", ");
     expect((await svc("--output", "json")).stderr).toBe(`svc: name a command: ${names}; see svc --help\n`);
   });
@@ -115,10 +119,10 @@ describe("the frame", () => {
     const walk = async (command: typeof tree, path: string[]): Promise<void> => {
       const { exit, stdout } = await svc(...path, "--help");
       expect(exit).toBe(0);
-      expect(stdout).toStartWith(metaOf(command).description);
+      expect(stdout.replaceAll("\n", " ")).toStartWith(metaOf(command).description);
       expect(metaOf(command).description).toEndWith(".");
       for (const name of Object.keys(command.args ?? {}))
-        expect(stdout).toMatch(new RegExp(`(--|<)${name}\\b.*  \\S`));
+        expect(stdout).toMatch(new RegExp(`(--|<)${name}\\b.*(  |\\n {4,})\\S`));
       for (const child of (await childrenOf(command)) ?? []) await walk(child, [...path, metaOf(child).name]);
     };
     await walk(tree, []);

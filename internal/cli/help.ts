@@ -14,7 +14,7 @@ export function helpCommand(root: () => CommandDef): CommandDef {
     args: { command: word("The command, such as job list", { rest: true }) },
     async run({ command: { words, literal } }, cli) {
       const found = await placeNamed(root(), [...words, ...literal]);
-      cli.stdout.write(`${await formatUsage(found)}\n`);
+      cli.stdout.write(`${await formatUsage(found, cli.width)}\n`);
     },
   });
 }

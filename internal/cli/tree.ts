@@ -153,5 +153,14 @@ export const tree: CommandDef = group({
     "svc run 'web-*' test.ping",
     "svc help run",
   ],
+  sections: [
+    ["First steps", ["init", "login", "whoami", "status", "doctor", "console"]],
+    ["Hosts", ["enroll", "peels", "facts", "upgrade"]],
+    ["Run", ["run", "job", "rollout", "events", "reactor"]],
+    ["State", ["state", "states", "settings", "import"]],
+    ["People and rights", ["operator", "token", "roles", "can", "approval", "audit"]],
+    ["Fleets, their keys and their bus", ["context", "fleet", "ca", "keys", "bus", "cluster", "nats-auth"]],
+    ["This program", ["schema", "completion", "help", "version"]],
+  ],
   commands: () => commands,
 });

@@ -50,7 +50,7 @@ export async function commandPages(
       tagged(`${program} ${metaOf(child).name}`, `${metaOf(child).description} See ${place(child).name}(1).`),
     ),
     heading("Options of every command"),
-    ...globalOptions(),
+    ...globalOptions(program),
     heading("Examples"),
     synopsis(await examplesOf(root)),
     heading("Files"),
@@ -108,8 +108,8 @@ export function commandSections(commands: readonly Runnable[]): string[] {
 }
 
 /** @param except an option that the commands define themselves */
-export function globalOptions(except?: string): string[] {
-  return terms(globalRows().filter(([label]) => label.split(" ")[0] !== except));
+export function globalOptions(program: string, except?: string): string[] {
+  return terms(globalRows(program).filter(([label]) => label.split(" ")[0] !== except));
 }
 
 function argumentsOf(command: CommandDef): string[] {

@@ -55,7 +55,7 @@ export async function daemonPage(daemon: Daemon, commands: CommandDef, edition: 
     ...commandSections(own),
     ...others.flatMap(({ path, meaning }) => [subheading(path), paragraph(`${capital(meaning)}.`)]),
     subheading(`Options of ${own.map(({ path }) => path).join(" and ")}`),
-    ...globalOptions("--config"),
+    ...globalOptions(name, "--config"),
     heading("Flags of the daemon"),
     tagged("--config <path>", `The file to read (default ${defaultFile}); see ${name}.yaml(5).`),
     tagged("--print-config", "Print every setting with its origin, and exit."),

@@ -1,6 +1,6 @@
 import type { ArgDef, ArgsDef, CommandDef } from "citty";
 import { defined } from "../../base/defined.ts";
-import { childrenOf, globalArgs, type IdKind, isRest, metaOf } from "../../program/command-line/mod.ts";
+import { childrenOf, globalsOf, type IdKind, isRest, metaOf } from "../../program/command-line/mod.ts";
 
 /** A word that may come next, with its description. */
 interface Choice {
@@ -33,7 +33,7 @@ export interface Place {
 /** All nodes of a command tree, outer nodes first. */
 export async function placesOf(place: CommandDef, path: string): Promise<Place[]> {
   const children = (await childrenOf(place)) ?? [];
-  const declared: ArgsDef = { ...((place.args ?? {}) as ArgsDef), ...globalArgs };
+  const declared: ArgsDef = { ...((place.args ?? {}) as ArgsDef), ...globalsOf(path.split(" ")[0] ?? "") };
   const options = Object.entries(declared).filter(([, { type }]) => type !== "positional");
   const all = Object.values(declared).filter(({ type }) => type === "positional");
   const positionals = all.filter((definition) => !isRest(definition));

@@ -13,7 +13,7 @@ export const approveCommand = command({
   description:
     "Approve pending enrollments: those that you name, or that the options select. The peels can then fetch their credentials.",
   examples: [
-    "svc enroll approve enr-3MRx",
+    "svc enroll approve web-1.example.com",
     "svc enroll approve --match 'web-*' --address 10.20.0.0/16",
     "svc enroll approve --all --evidence tpm --yes",
   ],

@@ -144,17 +144,22 @@ export function command<const Args extends Record<string, IdsArg>>(declared: {
   });
 }
 
+/** Commands that people use for one thing. */
+type Section = readonly [title: string, names: readonly string[]];
+
 /** Defines a command that only holds others. They are loaded when one of them is wanted. */
 export function group(declared: {
   name: string;
   description: string;
   /** Without them, help shows the first one of each command that it holds. */
   examples?: readonly string[];
+  /** Headings of help, each with the names of its commands; every command stands under one. */
+  sections?: readonly Section[];
   commands: () => Promise<readonly CommandDef[]> | readonly CommandDef[];
 }): CommandDef {
-  const { name, description, examples = [], commands } = declared;
+  const { name, description, examples = [], sections, commands } = declared;
   return defineCommand({
-    meta: metaWith({ name, description, examples }),
+    meta: metaWith({ name, description, examples, ...(sections && { sections }) }),
     subCommands: async () => Object.fromEntries((await commands()).map((one) => [nameOf(one), one] as const)),
   });
 }
@@ -169,6 +174,7 @@ interface Meta {
   description: string;
   examples: readonly string[];
   lists?: true;
+  sections?: readonly Section[];
 }
 
 /** What a command was defined with, apart from its arguments. */

@@ -26,3 +26,12 @@ export const globalArgs = {
   help: { type: "boolean", alias: "h", description: "Show help" },
   version: { type: "boolean", description: "Show the version" },
 } as const satisfies ArgsDef;
+
+/** What is about a fleet that is contacted: the daemons contact none but their own. */
+const ofOperators: ReadonlySet<string> = new Set(["context", "connect-timeout"]);
+
+/** The options that every command of a program takes. */
+export function globalsOf(program: string): ArgsDef {
+  if (program === "svc") return globalArgs;
+  return Object.fromEntries(Object.entries(globalArgs).filter(([name]) => !ofOperators.has(name)));
+}

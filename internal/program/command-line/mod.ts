@@ -18,7 +18,7 @@ export {
 } from "./command.ts";
 export { endProcess } from "./end-process.ts";
 export { readFlag, readListFlag } from "./flag.ts";
-export { globalArgs } from "./globals.ts";
+export { globalsOf } from "./globals.ts";
 export { type IdKind, idKinds, idsCommand } from "./id-kinds.ts";
 export { placeNamed } from "./parse.ts";
 export { formatFields, outputFormats, visible } from "./print.ts";

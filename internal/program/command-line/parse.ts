@@ -4,7 +4,7 @@ import { quote } from "../../base/cut.ts";
 import { SvcError } from "../../base/errors.ts";
 import { suggestion } from "../../base/nearest.ts";
 import { childrenOf, isRepeated, isRest, metaOf, nameOf, type RestWords } from "./command.ts";
-import { globalArgs } from "./globals.ts";
+import { globalsOf } from "./globals.ts";
 import { otherWord } from "./other-word.ts";
 
 /** The command that a command line names. */
@@ -113,7 +113,7 @@ async function childNamed(place: CommandDef, path: readonly string[], word: stri
 function takesValue(word: string, path: readonly string[], children: readonly CommandDef[]): boolean {
   if (word === "-h") return false;
   const [name = "", inline] = word.slice(2).split(/=(.*)/s);
-  const known: ArgsDef = Object.assign({}, ...children.map(({ args }) => args), globalArgs);
+  const known: ArgsDef = Object.assign({}, ...children.map(({ args }) => args), globalsOf(path[0] ?? ""));
   const declared = word.startsWith("--") ? known[name] : undefined;
   if (declared === undefined || declared.type === "positional") {
     throw unknownOption(path, word.split("=")[0] ?? word, known);
@@ -127,7 +127,7 @@ function takesValue(word: string, path: readonly string[], children: readonly Co
  * @throws SvcError `usage` naming the option or argument, and the nearest valid one
  */
 export function parseValues({ command, path, rest }: Found): ArgValues {
-  const declared: ArgsDef = { ...globalArgs, ...(command.args as ArgsDef | undefined) };
+  const declared: ArgsDef = { ...globalsOf(path[0] ?? ""), ...(command.args as ArgsDef | undefined) };
   const positionals = Object.entries(declared).filter(([, { type }]) => type === "positional");
   const restWords: RestWords = { words: [], literal: [] };
   const values: ArgValues = {};

@@ -37,7 +37,7 @@ export async function runTree(tree: CommandDef, { argv, ...machine }: CliOptions
   };
   try {
     const found = await findCommand(tree, argv);
-    if (found.help) machine.stdout.write(`${await formatUsage(found)}\n`);
+    if (found.help) machine.stdout.write(`${await formatUsage(found, widthOfOutput(machine))}\n`);
     else if (found.version) machine.stdout.write(`${name} ${version}\n`);
     else {
       const args = parseValues(found);

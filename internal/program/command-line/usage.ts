@@ -1,34 +1,69 @@
 import type { ArgDef, ArgsDef, CommandDef } from "citty";
-import { childrenOf, examplesOf, isRest, metaOf } from "./command.ts";
-import { globalArgs } from "./globals.ts";
+import { formatSection, type Row } from "../../base/lines/section.ts";
+import { firstLine, usualWidth, wrapText } from "../../base/lines/wrap.ts";
+import { childrenOf, examplesOf, isRest, metaOf, nameOf } from "./command.ts";
+import { globalsOf } from "./globals.ts";
 import { type Found, isRequired } from "./parse.ts";
 
-/** Writes how a command is used: what `--help` shows. */
-export async function formatUsage({ command, path }: Pick<Found, "command" | "path">): Promise<string> {
+/**
+ * Writes how a command is used: what `--help` shows.
+ *
+ * @param width cells of a line. Examples are not broken: they are copied
+ */
+export async function formatUsage(
+  { command, path }: Pick<Found, "command" | "path">,
+  width = usualWidth,
+): Promise<string> {
   const children = await childrenOf(command);
   const { call, positionals, options } = describeCommand(command);
   const words = [...path, ...(children === undefined ? [] : ["<command>"]), ...call];
   const examples = (await examplesOf(command)).map((line) => `  ${line}`);
+  const section = (title: string, rows: readonly Row[]) => formatSection(title, rows, width);
+  const [program = ""] = path;
   const sections = [
-    metaOf(command).description,
-    `Usage: ${words.join(" ")}`,
-    section(
-      "Commands:",
-      (children ?? []).map((child) => [metaOf(child).name, metaOf(child).description]),
-    ),
+    wrapText(metaOf(command).description, width).join("\n"),
+    wrapText(`Usage: ${words.join(" ")}`, width - 4).join("\n    "),
+    formatCommands(command, children ?? [], width),
     section("Arguments:", positionals),
     section("Options:", options),
     examples.length === 0 ? "" : ["Examples:", ...examples].join("\n"),
-    section(
-      "Options of every command:",
-      globalRows().filter(([label]) => !options.some(([own]) => own.split(" ")[0] === label.split(" ")[0])),
-    ),
+    // The help of a daemon is about its flags, and explains none of them.
+    path.length === 1 || program !== "svc"
+      ? section("Options of every command:", globalRows(program))
+      : wrapText(
+          `Options of every command, see ${program} --help: ${namesOf(program, options)}`,
+          width - 2,
+        ).join("\n  "),
   ];
   return sections.filter((text) => text !== "").join("\n\n");
 }
 
-/** What one may write, and what it means. */
-type Row = readonly [label: string, text: string];
+/** The commands of a group, one line for each, under the headings of the group where it has some. */
+function formatCommands(place: CommandDef, children: readonly CommandDef[], width: number): string {
+  if (children.length === 0) return "";
+  const names = children.map(nameOf);
+  const label = 2 + Math.max(...names.map((name) => name.length)) + 2;
+  const rowOf = (child: CommandDef): Row => [
+    nameOf(child).padEnd(label - 4),
+    firstLine(metaOf(child).description, width - label),
+  ];
+  const { sections = [["Commands", names]] } = metaOf(place);
+  return sections
+    .map(([title, below]) => {
+      const rows = below.flatMap((name) => children.filter((child) => nameOf(child) === name)).map(rowOf);
+      return formatSection(`${title}:`, rows, width);
+    })
+    .join("\n\n");
+}
+
+/** The names of the options of every command that a command does not declare itself. */
+function namesOf(program: string, own: readonly Row[]): string {
+  const isOwn = ([label]: Row) => own.some(([other]) => other.split(" ")[0] === label.split(" ")[0]);
+  return globalRows(program)
+    .filter((row) => !isOwn(row))
+    .map(([label]) => /--[a-z-]+/.exec(label)?.[0] ?? label)
+    .join(", ");
+}
 
 /** What a command takes: the words of a call behind its name, its arguments, its own options. */
 export function describeCommand(command: CommandDef): {
@@ -48,19 +83,13 @@ export function describeCommand(command: CommandDef): {
   };
 }
 
-/** The options that every command takes. */
-export function globalRows(): Row[] {
-  return optionRows(Object.entries(globalArgs));
+/** The options that every command of a program takes. */
+export function globalRows(program: string): Row[] {
+  return optionRows(Object.entries(globalsOf(program)));
 }
 
 function optionRows(options: readonly (readonly [name: string, definition: ArgDef])[]): Row[] {
   return options.map(([name, definition]) => [optionLabel(name, definition), describe(definition)]);
-}
-
-function section(title: string, rows: readonly Row[]): string {
-  if (rows.length === 0) return "";
-  const width = Math.max(...rows.map(([label]) => label.length));
-  return [title, ...rows.map(([label, text]) => `  ${label.padEnd(width)}  ${text}`)].join("\n");
 }
 
 function positionalLabel(name: string, definition: ArgDef): string {

@@ -1,6 +1,6 @@
+import { formatSection } from "../../base/lines/section.ts";
+import { usualWidth, wrapText } from "../../base/lines/wrap.ts";
 import { defaultText, flagOf, type Option, type OptionTable } from "./option.ts";
-
-const width = 100;
 
 type Row = readonly [left: string, right: string];
 
@@ -10,17 +10,20 @@ export const environment: readonly Row[] = [
   ["BUS_CA_FILE", "CA file that verifies the bus server when bus_ca is empty"],
 ];
 
-/** The help text of a daemon: every flag of its table, in groups, in at most 100 columns. */
-export function formatHelp(program: {
-  name: string;
-  summary: string;
-  options: OptionTable;
-  defaultFile: string;
-  /** Command lines, as one types them. */
-  examples: readonly string[];
-  /** The subcommands, with their descriptions. */
-  commands?: readonly Row[];
-}): string {
+/** The help text of a daemon: every flag of its table, in groups. @param width cells of a line */
+export function formatHelp(
+  program: {
+    name: string;
+    summary: string;
+    options: OptionTable;
+    defaultFile: string;
+    /** Command lines, as one types them. */
+    examples: readonly string[];
+    /** The subcommands, with their descriptions. */
+    commands?: readonly Row[];
+  },
+  width = usualWidth,
+): string {
   const groups = new Map<string, Row[]>();
   const fileOnly: Row[] = [];
   for (const [key, declared] of Object.entries(program.options)) {
@@ -35,19 +38,19 @@ export function formatHelp(program: {
     ["-h, --help", "print this help, and exit"],
   ];
   const { commands = [] } = program;
-  const left = 2 + Math.max(...[general, commands, ...groups.values()].flat().map(([flag]) => flag.length));
+  const section = (title: string, rows: readonly Row[]) => formatSection(`${title}:`, rows, width);
   return `${[
     `${program.name}: ${program.summary}`,
     `Usage: ${program.name} [flags]`,
-    wrap(
+    wrapText(
       "A flag overrides the YAML file, and the file overrides the default. Separate the values of a list with commas; an empty list clears the list of the file.",
       width,
     ).join("\n"),
-    ...(commands.length === 0 ? [] : [section("Commands", commands, left)]),
-    section("General", general, left),
-    ...[...groups].map(([title, rows]) => section(title, rows, left)),
-    ...(fileOnly.length === 0 ? [] : [section("Only in the file", fileOnly, left)]),
-    section("Environment", environment, left),
+    ...(commands.length === 0 ? [] : [section("Commands", commands)]),
+    section("General", general),
+    ...[...groups].map(([title, rows]) => section(title, rows)),
+    ...(fileOnly.length === 0 ? [] : [section("Only in the file", fileOnly)]),
+    section("Environment", environment),
     ["Examples:", ...program.examples.map((line) => `  ${line}`)].join("\n"),
   ].join("\n\n")}\n`;
 }
@@ -60,23 +63,4 @@ function flagRow(flag: string, declared: Option<unknown>): Row {
     isSwitch ? `--[no-]${flag}` : `--${flag} ${placeholder}`,
     `${declared.doc}${notes.length === 0 ? "" : ` (${notes.join("; ")})`}`,
   ];
-}
-
-function section(title: string, rows: readonly Row[], left: number): string {
-  const lines = rows.flatMap(([flag, doc]) =>
-    wrap(doc, width - left - 2).map((line, i) => `  ${(i === 0 ? flag : "").padEnd(left)}${line}`),
-  );
-  return [`${title}:`, ...lines].join("\n");
-}
-
-function wrap(text: string, columns: number): string[] {
-  const lines: string[] = [];
-  let line = "";
-  for (const word of text.split(" ")) {
-    if (line !== "" && line.length + 1 + word.length > columns) {
-      lines.push(line);
-      line = word;
-    } else line = line === "" ? word : `${line} ${word}`;
-  }
-  return [...lines, line];
 }

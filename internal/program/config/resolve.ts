@@ -57,7 +57,7 @@ export type Loaded<V> =
  */
 export function loadConfig<Table extends OptionTable>(input: LoadInput<Table>): Loaded<Values<Table>> {
   const flags = readFlags(input.options, input.argv, input);
-  if (flags.wants === "help") return { kind: "help", text: formatHelp(input) };
+  if (flags.wants === "help") return { kind: "help", text: formatHelp(input, process.stdout.columns) };
   if (flags.wants === "version") return { kind: "version" };
   const file = flags.config ?? input.defaultFile;
   const content = (input.readFile ?? readConfigFile)(file);
