@@ -2,6 +2,7 @@ import { dirname, isAbsolute, join, resolve } from "node:path";
 import { publicMode, secretMode } from "../../base/files/file.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { formatYaml } from "../../base/yaml/yaml.ts";
+import { functionNames } from "../../host/modules/mod.ts";
 import { stateRegistry } from "../../tree/functions/mod.ts";
 import type { HostFunctions } from "../../tree/template/mod.ts";
 import { compileHosts } from "./compile-hosts.ts";
@@ -55,7 +56,7 @@ export async function importSalt(options: ImportOptions): Promise<Report> {
   const settings = await copy("settings", pillarRoots);
   scanStates(
     states.all,
-    (await stateRegistry.all()).map(({ name }) => name),
+    { states: (await stateRegistry.all()).map(({ name }) => name), peel: functionNames },
     items,
   );
   scanSettings(settings.all, items);

@@ -1,12 +1,19 @@
+import { quote } from "../../base/cut.ts";
 import { SvcError } from "../../base/errors.ts";
-import { kindOf, type YamlNode } from "../../base/yaml/yaml.ts";
-import { parseTarget } from "../../tree/targets/mod.ts";
+import { kindOf, type YamlEntry } from "../../base/yaml/yaml.ts";
+import { isGroupName, matchersOf, parseTarget } from "../../tree/targets/mod.ts";
+import { groupTarget } from "./group-target.ts";
 import { type MasterConfig, textsOf } from "./master-config.ts";
 import type { Items } from "./report.ts";
 
-const words = new Set(["and", "or", "not", "(", ")"]);
+/** A group that could be read by itself, with the groups that it names. */
+interface ReadGroup {
+  entry: YamlEntry;
+  target: string;
+  names: readonly string[];
+}
 
-/** Reads `nodegroups`, and keeps the groups whose targets exist here. @returns group names and targets */
+/** Reads `nodegroups`, and keeps the groups that masters read. @returns group names and targets */
 export function readNodeGroups(config: MasterConfig, items: Items): Record<string, string> {
   const entry = config.keys.get("nodegroups");
   if (entry === undefined) return {};
@@ -19,29 +26,65 @@ export function readNodeGroups(config: MasterConfig, items: Items): Record<strin
     );
     return {};
   }
-  const groups: Record<string, string> = {};
+  const leaveOut = (group: YamlEntry, problem: string, next: string) =>
+    items.add("groups", config.placeOf(group), `not copied: ${problem}`, next);
+  const read = new Map<string, ReadGroup>();
   for (const group of entry.value.entries) {
-    const target = targetOf(group.value);
-    try {
-      parseTarget(target, group.key);
-      groups[group.key] = target;
-    } catch (thrown) {
-      if (!(thrown instanceof SvcError)) throw thrown;
-      items.add(
-        "groups",
-        config.placeOf(group),
-        `not copied: ${thrown.message}`,
-        "Write the group in nodegroups.yaml with the matchers of docs/targeting.md",
-      );
+    const found = readGroup(group);
+    if ("problem" in found) leaveOut(group, found.problem, found.next);
+    else read.set(group.key, found);
+  }
+  const whole = wholeOf(read);
+  for (const [name, { entry: group, names }] of read) {
+    const missing = names.find((each) => !whole.has(each));
+    if (!whole.has(name) && missing !== undefined) {
+      const why = read.has(missing) ? "which is not copied, or refers back to it" : "which is not copied";
+      const next = "Write the group in nodegroups.yaml without it";
+      leaveOut(group, `it refers to the group ${quote(missing)}, ${why}`, next);
     }
   }
-  return groups;
+  return Object.fromEntries(
+    [...read].flatMap(([name, { target }]) => (whole.has(name) ? [[name, target]] : [])),
+  );
 }
 
-/** A list without matchers and operators names minions. */
-function targetOf(node: YamlNode): string {
-  const parts = textsOf(node);
-  if (node.kind !== "list") return parts[0] ?? "";
-  const isExpression = parts.some((part) => words.has(part) || /^[A-Z][^@]?@/.test(part) || /\s/.test(part));
-  return isExpression ? parts.join(" ") : `L@${parts.join(",")}`;
+function readGroup(entry: YamlEntry): ReadGroup | { problem: string; next: string } {
+  const { key, value } = entry;
+  if (!isGroupName(key)) {
+    const name = key.replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[^A-Za-z0-9]+/, "");
+    return {
+      problem: `${quote(key, 60)} is not a name of a group: it may have letters, digits, dots, hyphens and underscores`,
+      next: `Write the group in nodegroups.yaml with another name${isGroupName(name) ? `, such as ${name}` : ""}`,
+    };
+  }
+  const next = "Write the group in nodegroups.yaml with the matchers of docs/targeting.md";
+  const isList = value.kind === "list";
+  if (value.kind === "map" || (isList && value.items.some(({ kind }) => kind !== "scalar"))) {
+    return { problem: "expected a text, or a list of texts", next };
+  }
+  const texts = textsOf(value);
+  const found = groupTarget(
+    isList ? texts : texts.flatMap((text) => text.split(/\s+/).filter((word) => word !== "")),
+  );
+  if ("problem" in found) return { ...found, next };
+  try {
+    const { target } = found;
+    const names = [...matchersOf(parseTarget(target, key))].flatMap((each) =>
+      each.kind === "group" ? [each.name] : [],
+    );
+    return { entry, target, names };
+  } catch (thrown) {
+    if (!(thrown instanceof SvcError)) throw thrown;
+    return { problem: thrown.message, next };
+  }
+}
+
+/** The groups that name only groups which are copied as well, and not themselves. */
+function wholeOf(read: ReadonlyMap<string, ReadGroup>): ReadonlySet<string> {
+  const whole = new Set<string>();
+  for (let before = -1; before < whole.size; ) {
+    before = whole.size;
+    for (const [name, { names }] of read) if (names.every((each) => whole.has(each))) whole.add(name);
+  }
+  return whole;
 }

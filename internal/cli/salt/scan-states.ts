@@ -1,7 +1,6 @@
-import { suggestion } from "../../base/nearest.ts";
 import type { Copied } from "./copy-tree.ts";
 import type { Items } from "./report.ts";
-import { saltStateModules } from "./state-modules.ts";
+import { type Functions, scanFunctions } from "./scan-functions.ts";
 import { usesGpg } from "./without-gpg.ts";
 
 /** Directories of a state tree whose files Salt copies to minions as Python, and what takes their place. */
@@ -12,17 +11,11 @@ const extensions: Readonly<Record<string, string>> = {
 };
 const otherExtension =
   /^_(?:beacons|clouds|engines|executors|matchers|output|pillar|proxy|renderers|returners|runners|sdb|serializers|tops|utils|wheel)$/;
-const functionKey = /^\s+(?:(?:-\s+)?(\w+)\.(\w+):\s*(?:\[\]\s*|#.*)?$|(\w+)\.(\w+)\s*$)/;
 const shebang = /^#!\s*(\S.*?)\s*$/;
 const known = new Set(["jinja|yaml", "yaml", "yaml|jinja"]);
 
-/**
- * Finds what in state files does not exist here, without rendering them.
- *
- * @param functions the names of all state functions
- */
-export function scanStates(files: readonly Copied[], functions: readonly string[], items: Items): void {
-  const names = new Set(functions);
+/** Finds what in state files does not exist here, without rendering them. */
+export function scanStates(files: readonly Copied[], functions: Functions, items: Items): void {
   for (const { path, below, text } of files) {
     const [top = ""] = below.split("/");
     if (below.includes("/") && (Object.hasOwn(extensions, top) || otherExtension.test(top))) {
@@ -31,7 +24,7 @@ export function scanStates(files: readonly Copied[], functions: readonly string[
     } else if (below.endsWith(".sls") && text !== undefined) {
       scanRenderer(path, text, "states", items);
       if (/(?:^|\/)top\.sls$/.test(below)) scanTop(path, text, "states", items);
-      scanFunctions(path, text, names, items);
+      scanFunctions(path, text, functions, items);
     }
   }
 }
@@ -65,22 +58,6 @@ function scanTop(path: string, text: string, about: "states" | "settings", items
       about === "states"
         ? "Publish it as a branch with its own top.sls, see docs/publishing-states.md"
         : "Move its targets to base",
-    );
-  }
-}
-
-function scanFunctions(path: string, text: string, names: ReadonlySet<string>, items: Items): void {
-  for (const [at, line] of text.split("\n").entries()) {
-    const [, a, b, c, d] = functionKey.exec(line) ?? [];
-    const module = a ?? c;
-    if (module === undefined || !saltStateModules.has(module)) continue;
-    const called = `${module}.${b ?? d}`;
-    if (names.has(called)) continue;
-    items.add(
-      "states",
-      { file: path, line: at + 1 },
-      `the state function ${called} does not exist here${suggestion(called, [...names])}`,
-      "Use another function of docs/state-functions.md, or cmd.run",
     );
   }
 }

@@ -1,6 +1,7 @@
 import { SvcError } from "../../base/errors.ts";
 import {
   refuseServiceName,
+  reloadUnits,
   type ServiceAction,
   type ServiceManager,
   servicesOf,
@@ -59,6 +60,21 @@ export const serviceFunctions: readonly ModuleFunction[] = [
   action("enable", "Makes a service start at boot."),
   action("disable", "Prevents a service from starting at boot."),
   action("mask", "Masks a systemd unit, so that nothing can start it."),
+  define({
+    name: "service.systemctl_reload",
+    plainArgs: true,
+    doc: "Makes systemd read its unit files again, as after a change of one (`systemctl daemon-reload`).",
+    args: {},
+    async run(_, context) {
+      const system = systemOf(context);
+      const { name: manager } = servicesOf(system);
+      if (manager !== "systemd") {
+        throw new SvcError("bad_request", `this host has no systemd: its services are those of ${manager}`);
+      }
+      await reloadUnits(system);
+      return true;
+    },
+  }),
   action("unmask", "Unmasks a systemd unit, so that it can be started."),
 ];
 

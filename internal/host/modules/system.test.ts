@@ -49,6 +49,7 @@ test.each<[string, CallArgs, unknown]>([
   ["service.available", { name: "apache2" }, false],
   ["service.enabled", { name: "nginx" }, false],
   ["service.start", { name: "nginx" }, true],
+  ["service.systemctl_reload", {}, true],
   ["user.list_users", {}, ["alice", "root"]],
   [
     "user.info",

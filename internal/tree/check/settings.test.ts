@@ -40,6 +40,26 @@ describe("what is refused, with its place", () => {
       'top.sls:4:1: settings file "b" does not exist',
     ],
     ["a target without an end", { "top.sls": "base:\n  'G@x and': [a]\n", "a.sls": "" }, "top.sls:2:1: "],
+    [
+      "a name that no group can have",
+      { "a.sls": "", "nodegroups.yaml": "web: web*\nbad name: db*\n" },
+      "nodegroups.yaml:2:1: invalid group name",
+    ],
+    [
+      "a target of a group that is none",
+      { "a.sls": "", "nodegroups.yaml": "web: web* and\n" },
+      "nodegroups.yaml:1:6: group web: column",
+    ],
+    [
+      "a group of a group that does not exist",
+      { "a.sls": "", "nodegroups.yaml": "web: N@wep\n" },
+      "nodegroups.yaml:1:6: group web: column",
+    ],
+    [
+      "groups that are not YAML, and which a top file uses",
+      { "top.sls": "base:\n  'N@web': [a]\n", "a.sls": "", "nodegroups.yaml": "web: [\n" },
+      "nodegroups.yaml:1:",
+    ],
     ["a group that does not exist", { "top.sls": "base:\n  'N@x': [a]\n", "a.sls": "" }, "top.sls:2:1: "],
     ["what cannot be done with facts", { "a.sls": "{% filter upper %}x{% endfilter %}: 1\n" }, "a.sls:"],
   ])("%s", async (_, files, problem) => {

@@ -3,6 +3,7 @@ import type { FileSource } from "../files/mod.ts";
 import {
   examineSettings,
   examineTemplates,
+  groupFaults,
   hintsOf,
   pathOfName,
   type SettingsTree,
@@ -27,7 +28,7 @@ export interface SettingsCheck {
 export interface SettingsCheckOptions {
   /** `settings.strict_facts` of the masters. */
   strictFacts: boolean;
-  /** Whether files are read that no top file reaches, and what uses facts is named. */
+  /** Whether files are read that no top file reaches, node groups as well, and what uses facts is named. */
   all?: boolean;
 }
 
@@ -78,7 +79,10 @@ export function createSettingsCheck(turns: Turns): SettingsCheck {
       );
       if (!all) return found;
       const hints = sortFindings([...found.hints, ...choicesIn(tree, found)]);
-      return { ...found, checked: tree.files.size, hints };
+      const known = new Set(found.problems.map(({ file }) => file));
+      const groups = groupFaults(tree).flatMap((fault) => (known.has(fault.file) ? [] : [fault]));
+      const problems = sortFindings([...found.problems, ...groups]);
+      return { checked: tree.files.size, problems, hints };
     },
   };
 }

@@ -84,7 +84,7 @@ export interface StateFunction {
   /** Returns a problem with the combination of arguments that are each valid. */
   refuse?(args: CallArgs): string | undefined;
   /** Returns what the arguments say that is accepted and better written another way. */
-  warn?(args: CallArgs): string | undefined;
+  warn?(args: CallArgs, name: string): string | undefined;
   /**
    * @param name the object of the state: `name`, or else the id of its declaration
    * @throws StateFailure when the desired state cannot be reached

@@ -136,7 +136,7 @@ function finish(
   }
   const refused = called.refuse?.(args);
   if (refused !== undefined) problems.add(`${declared.function}: ${refused}`, placeOf(declared));
-  const warned = called.warn?.(args);
+  const warned = called.warn?.(args, name);
   if (warned !== undefined) problems.warn(`${declared.function}: ${warned}`, placeOf(declared));
   return { name, args, ...(second === undefined ? first.common : mergeCommon(first.common, second.common)) };
 }

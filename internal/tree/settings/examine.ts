@@ -6,7 +6,7 @@ import { fileOf, readIncludes } from "./names.ts";
 import { withFile } from "./read.ts";
 import { templatesOf } from "./render.ts";
 import { factUsesOf, type Place } from "./template-facts.ts";
-import { groupsOf, readTop, topFile } from "./top.ts";
+import { groupsFile, groupsOf, readTop, topFile } from "./top.ts";
 import type { SettingsTree } from "./tree.ts";
 import { weakValuesIn } from "./weak-values.ts";
 
@@ -86,6 +86,18 @@ export function hintsOf(tree: SettingsTree): Wrong[] {
   return [...problemsOf(tree), ...warningsOf(tree), ...weakValuesIn(tree)].map((line) =>
     wrongOf(topFile, line),
   );
+}
+
+/** What keeps masters from reading the node groups, whether a top file uses them or not; with its column. */
+export function groupFaults(tree: SettingsTree): (Wrong & { column: number })[] {
+  try {
+    groupsOf(tree);
+    return [];
+  } catch (thrown) {
+    if (!(thrown instanceof SettingsFault)) throw thrown;
+    const column = Number(/^\S+?:\d+:(\d+): /.exec(thrown.message)?.[1] ?? 1);
+    return [{ ...wrongOf(groupsFile, thrown.message), column }];
+  }
 }
 
 /** The variables of the template of a settings file, without those of a peel. */

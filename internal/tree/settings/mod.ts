@@ -2,6 +2,7 @@ export { createCompilers, type SettingsCompiler } from "./compile.ts";
 export {
   examineSettings,
   examineTemplates,
+  groupFaults,
   hintsOf,
   pathOfName,
   settingsVariables,

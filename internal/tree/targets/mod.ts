@@ -9,7 +9,7 @@ export {
 export { createFactPacker, FactMap, type FactValue } from "./fact-map.ts";
 export { matchGlob, openSetIn } from "./glob.ts";
 export { expandGroups, type Groups, groupsFile, readGroups } from "./groups.ts";
-export { parseTarget, readTarget } from "./parse.ts";
+export { isGroupName, parseTarget, readTarget } from "./parse.ts";
 export { compileSearch, createRegexes, type Regexes, type Search } from "./pattern.ts";
 export { compileRegexes, usesRegexes } from "./regexes-of.ts";
 export { topExpression, topSection, type Way } from "./top-file.ts";

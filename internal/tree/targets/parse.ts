@@ -17,6 +17,7 @@ const maxPatternLength = 512;
 /** Characters of a glob on peel ids; other characters could never match. */
 const idGlob = /^[A-Za-z0-9._\-*?[\]!]+$/;
 export const groupName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+export const isGroupName = (name: string): boolean => groupName.test(name);
 const known = "E@, L@, G@, P@, I@, T@, N@";
 const labelName = /^[a-z][a-z0-9_.-]{0,62}$/;
 

@@ -3,6 +3,7 @@ import { planOn, refusal } from "../../../../test/harness/planned-state.ts";
 import type { Plain } from "../../../base/msgpack.ts";
 import { type CallArgs, FunctionFailure } from "../../../host/modules/function.ts";
 import { StateFailure } from "../../function/function.ts";
+import { moduleStates } from "./module.ts";
 
 /** Plans and applies a state, with a peel that answers in this way. */
 async function run(name: string, args: CallArgs, answer: (called: string) => Plain = () => true) {
@@ -71,4 +72,17 @@ test("module.wait calls only when a watched state has changed", async () => {
   const { plan, found, context } = await planOn({}, "module.wait", "test.ping", {}, { call });
   expect(plan.apply).toBeUndefined();
   expect((await found.onWatch?.("test.ping", {}, context))?.apply).toBeFunction();
+});
+
+test("a function that does not exist is named before the state runs", () => {
+  const [moduleRun] = moduleStates;
+  const warned = (name: string, args: CallArgs = {}) => moduleRun?.warn?.(args, name);
+  expect(warned("x", { "service.restart": ["nginx"], "pkg.refreshdb": null })).toBe(
+    'the peel has no function "pkg.refreshdb" (did you mean pkg.refresh_db?)',
+  );
+  expect(warned("tset.ping")).toContain("did you mean test.ping?");
+  expect([warned("x", { "test.ping": null }), warned("test.ping", { m_name: "a" })]).toEqual([
+    undefined,
+    undefined,
+  ]);
 });

@@ -26,6 +26,7 @@ export const moduleStates: readonly StateFunction[] = [
     doc: "Calls functions of the peel, such as service.restart. Either name is the function and the other arguments are its own, or each argument is a function: `- service.restart: [nginx]`.",
     args: {},
     openArgs,
+    warn: warnOfCalls,
     plan: (name, args, context) => planCalls(name, args, context),
     onWatch: (name, args, context) => planCalls(name, args, context),
   },
@@ -34,10 +35,21 @@ export const moduleStates: readonly StateFunction[] = [
     doc: "Calls functions of the peel only if a watched state has changed. Takes the arguments of module.run.",
     args: {},
     openArgs,
+    warn: warnOfCalls,
     plan: () => unchanged("no watched state has changed"),
     onWatch: (name, args, context) => planCalls(name, args, context),
   },
 ];
+
+/** Before the state runs, nothing else says that a function is misspelt. */
+function warnOfCalls(args: CallArgs, name: string): string | undefined {
+  const named = Object.keys(args).filter((key) => key.includes("."));
+  const missing = (named.length === 0 ? [name] : named).find((each) => !functionNames.includes(each));
+  return missing === undefined ? undefined : noFunction(missing);
+}
+
+const noFunction = (name: string): string =>
+  `the peel has no function ${quote(name)}${suggestion(name, functionNames)}`;
 
 interface Call {
   called: ModuleFunction;
@@ -115,7 +127,7 @@ function mapOf(value: Plain | undefined): { [name: string]: Plain } | undefined 
 
 function callOf(name: string, { words, named }: Written): Call {
   if (!functionNames.includes(name)) {
-    throw new StateFailure(`the peel has no function ${quote(name)}${suggestion(name, functionNames)}`);
+    throw new StateFailure(noFunction(name));
   }
   const called = functionNamed(name);
   const free = Object.keys(called.args).filter((each) => !Object.hasOwn(named, each));
