@@ -31,8 +31,8 @@ test.each<[words: string[], problem: string]>([
   [["G@os:Debian", "G@role:x"], "an operator is missing before G@role:x"],
   [["web*", "(", "db*", ")"], "an operator is missing before ("],
   [["web-[12]", "db-1"], "joins these names to one regular expression"],
-  [["web* and db*"], "its and is no operator"],
+  [["web* and db*"], "its and does not join anything"],
   [["G@a:'x' \"y\""], "quotes of both kinds"],
-])("%j is none", (words, problem) => {
+])("%j has no target", (words, problem) => {
   expect(groupTarget(words)).toEqual({ problem: expect.stringContaining(problem) });
 });

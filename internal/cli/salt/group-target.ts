@@ -40,7 +40,7 @@ export function groupTarget(words: readonly string[]): GroupTarget {
 function quoted(word: string): GroupTarget {
   const operator = word.split(/\s+/).find((each) => operators.has(each));
   if (operator !== undefined) {
-    return { problem: `an item of a list is one word in Salt, so its ${operator} is no operator` };
+    return { problem: `an item of a list is one word in Salt, so its ${operator} does not join anything` };
   }
   if (!/[\s'"()]/.test(word)) return { target: word };
   const quote = ['"', "'"].find((each) => !word.includes(each));

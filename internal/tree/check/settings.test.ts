@@ -46,7 +46,7 @@ describe("what is refused, with its place", () => {
       "nodegroups.yaml:2:1: invalid group name",
     ],
     [
-      "a target of a group that is none",
+      "a group whose target ends too early",
       { "a.sls": "", "nodegroups.yaml": "web: web* and\n" },
       "nodegroups.yaml:1:6: group web: column",
     ],
