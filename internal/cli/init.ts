@@ -72,6 +72,8 @@ export const initCommand = command({
       const { printHosts } = await import("./init-hosts.ts");
       return printHosts(args, cli);
     }
+    const { "route-port": routePort } = args;
+    readFlag("--route-port", routePort, parsePort);
     const made = await initFleet({
       ...readWishes(args, cli),
       organization: args.org,

@@ -103,7 +103,11 @@ test("svc bus restore puts the decisions of a log onto the bus before any master
   const { bus, data, saved, peel, kept } = fleet;
   const restored = await cli(bus, "bus", "restore", saved, ...creds(bus), "--decisions", data.log);
   expect(restored.exit).toBe(0);
-  expect(restored.stderr).toContain("decisions of");
+  expect(restored.stderr).toContain(`of ${data.log} were not in the backup: restored`);
+  // Each of them, with what the backup had in its place.
+  expect(restored.stdout).toMatch(/^BUCKET +DECISION +PEEL +IN THE BACKUP$/m);
+  expect(restored.stdout).toMatch(new RegExp(`^enrollments +${peel.enrollmentId} +gone +missing$`, "m"));
+  expect(restored.stdout).toMatch(new RegExp(`^revocations +${keyOf(peel)} +gone +missing$`, "m"));
   // A master that has no log of its own.
   await using _ = await startMaster(bus);
   await until(async () => !(await admitted(bus, peel)));

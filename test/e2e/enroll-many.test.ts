@@ -89,6 +89,21 @@ test("shows what it would do, asks, and does it; another time nothing is left", 
   expect([again.exit, again.stdout, again.stderr]).toEqual([0, "0 approved\n", "nothing is selected\n"]);
 });
 
+test("what another operator decides between the question and the answer is counted apart, and no failure", async () => {
+  const records = await pending(named("both", 3));
+  const match = ["approve", "--match", "both-*"];
+  const others = async () => {
+    expect(await svc([...match, "--limit", "2", "--yes"])).toMatchObject({ exit: 0, stdout: "2 approved\n" });
+    return "y";
+  };
+  const later = await svc(match, { answer: others });
+  expect([later.exit, later.stdout]).toEqual([0, "1 approved, 2 decided by others meanwhile\n"]);
+  expect(await statesOf(records)).toEqual(all(3, "approved"));
+  // One that is named is an error, as it is alone.
+  const [{ id = "" } = {}] = records;
+  expect(await svc(["approve", id])).toMatchObject({ exit: 1, stdout: "" });
+});
+
 test("a mismatch is left out and counted, unless it is named by its id and forced", async () => {
   const good = await pending(named("good", 3));
   const bad = await pending(named("good-bad", 2, mismatched));
@@ -101,7 +116,7 @@ test("a mismatch is left out and counted, unless it is named by its id and force
   const rest = await svc([...match, "--output", "json"]);
   expect([rest.exit, JSON.parse(rest.stdout)]).toMatchObject([
     0,
-    { counts: { approved: 2, waiting: 0, left_out: 2, failed: 0, not_begun: 0 } },
+    { counts: { approved: 2, waiting: 0, left_out: 2, decided_meanwhile: 0, failed: 0, not_begun: 0 } },
   ]);
   expect(await statesOf([...good, ...bad])).toEqual([...all(3, "approved"), ...all(2, "pending")]);
   const forced = await svc([...match, "--force", first ?? ""]);

@@ -85,7 +85,7 @@ test("pushed branches main and base do not take base from the configured branch"
   await nextArrives();
   expect((await run("state.highstate")).code).toBe(0);
   expect(written()).toBe(`good-${version}`);
-  expect(await gitfs()).toEqual({ status: "up", ...{ latency_ms: expect.any(Number) } } as never);
+  expect(await gitfs()).toEqual({ status: "up", message: "ok", latency_ms: expect.any(Number) } as never);
 });
 
 test("a pushed branch or tag is an environment only if a pattern names it", async () => {

@@ -21,12 +21,12 @@ export interface RunningCli {
  *
  * @param options.tty a person at a terminal of 80 columns reads what it writes
  * @param options.operatorFile signs its requests
- * @param options.answer what the person at the terminal types when asked
+ * @param options.answer what the person at the terminal types when asked, or does before they type it
  */
 export function startCli(
   bus: Pick<TestBus, "url" | "dir" | "authDir" | "caFile">,
   argv: readonly string[],
-  options: { tty?: boolean; operatorFile?: string; answer?: string } = {},
+  options: { tty?: boolean; operatorFile?: string; answer?: string | (() => Promise<string>) } = {},
 ): RunningCli {
   const config = operatorConfig(bus, options.operatorFile);
   const written = { stdout: "", stderr: "" };
@@ -41,7 +41,8 @@ export function startCli(
       for (const check of readers) check();
     },
   });
-  const answerWith = (answer: string) => async (question: string) => {
+  const answerWith = (given: string | (() => Promise<string>)) => async (question: string) => {
+    const answer = typeof given === "string" ? given : await given();
     written.stderr += `${question}${answer}\n`;
     return answer;
   };

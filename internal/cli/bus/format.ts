@@ -1,4 +1,4 @@
-import { displayPeelId } from "../../base/names/peel-id.ts";
+import { displayPeelId, type PeelNames } from "../../base/names/peel-id.ts";
 import type { Backup } from "../../bus/storage/mod.ts";
 import { formatFields, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 
@@ -15,4 +15,20 @@ export function formatBackup({ streams, newest_decision: newest }: Backup, style
 function describe(newest: Readonly<Record<string, unknown>>): string {
   const { at, state, peel_id, key } = newest;
   return `${String(at)} ${String(state)} ${displayPeelId(String(peel_id))} (${String(key)})`;
+}
+
+/** A decision that a backup lacked, and what was in its place: `missing`, or the state of an older record. */
+export interface AddedDecision extends PeelNames {
+  bucket: string;
+  key: string;
+  was: string;
+}
+
+/** Decisions that were put back from a log, one a line. */
+export function formatDecisions(added: readonly AddedDecision[], style: TableStyle): string {
+  return formatTable(
+    { BUCKET: "spare word", DECISION: "word", PEEL: "text", "IN THE BACKUP": "word" },
+    added.map(({ bucket, key, peel_id, was }) => [bucket, key, displayPeelId(peel_id) || "-", was]),
+    style,
+  );
 }

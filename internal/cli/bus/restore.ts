@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { defined } from "../../base/defined.ts";
-import { displayPeelId, namesOf, type PeelNames } from "../../base/names/peel-id.ts";
+import { displayPeelId, namesOf } from "../../base/names/peel-id.ts";
 import { inspectAssets } from "../../bus/assets/mod.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { openBucket, restoreBus } from "../../bus/storage/mod.ts";
@@ -8,7 +8,7 @@ import { judgeWithoutKeys, readDecisionFile, restoreDecisions } from "../../flee
 import { type Cli, choice, command, value, word } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { credsArg } from "./args.ts";
-import { formatBackup } from "./format.ts";
+import { type AddedDecision, formatBackup, formatDecisions } from "./format.ts";
 
 export const restoreCommand = command({
   name: "restore",
@@ -30,9 +30,11 @@ export const restoreCommand = command({
         const log = decisions === undefined ? undefined : readDecisionFile(resolve(decisions));
         const backup = await restoreBus(bus, resolve(dir), Number(replicas));
         const added = log === undefined ? undefined : await addDecisions(bus, log, cli);
-        await cli.print({ ...backup, ...defined({ decisions: added }) }, () => formatBackup(backup, cli));
+        await cli.print({ ...backup, ...defined({ decisions: added }) }, () =>
+          [formatBackup(backup, cli), ...(added?.length ? [formatDecisions(added, cli)] : [])].join("\n\n"),
+        );
         if (added !== undefined)
-          cli.say(`${added.length} decisions of ${decisions} were missing and are restored`);
+          cli.say(`${added.length} decisions of ${decisions} were not in the backup: restored`);
       },
       { credsFile: creds },
     ),
@@ -44,7 +46,7 @@ async function addDecisions(
   bus: Bus,
   { decisions, damagedBytes }: DecisionFile,
   cli: Pick<Cli, "say">,
-): Promise<(PeelNames & { bucket: string; key: string; was: string })[]> {
+): Promise<AddedDecision[]> {
   if (damagedBytes > 0)
     cli.say(`${damagedBytes} damaged bytes of the log were skipped: use also the logs of other masters`);
   // A backup of an earlier version has no releases; masters put back those that they know.
@@ -55,7 +57,7 @@ async function addDecisions(
     ...(hasReleases ? { releases: await openBucket(bus, "releases") } : {}),
   };
   const known = decisions.flatMap(({ value, ...rest }) => (value === undefined ? [] : [{ ...rest, value }]));
-  const added: (PeelNames & { bucket: string; key: string; was: string })[] = [];
+  const added: AddedDecision[] = [];
   const { superseded } = await restoreDecisions(
     buckets,
     () => known,

@@ -1,6 +1,6 @@
 import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
 import { command, flag } from "../../program/command-line/mod.ts";
-import { credsArg, directArg, idArg, openForDecisions, withBusFor } from "./connect.ts";
+import { credsArg, directArg, idArg, openForDecisions, withBusToDecide } from "./connect.ts";
 import { decide, moreArg } from "./decide.ts";
 import { doorOf } from "./door.ts";
 import { noticesOfLabels } from "./former-labels.ts";
@@ -27,7 +27,7 @@ export const approveCommand = command({
     creds: credsArg,
   },
   run: (args, cli) =>
-    withBusFor(cli, args, async (bus) => {
+    withBusToDecide(cli, args, async (bus) => {
       const { clock } = cli;
       const isDirect = args["direct-kv"] === true;
       const drops = args["drop-labels"] === true;

@@ -13,6 +13,7 @@ import { decodeOperator, lastRecordKey, type SignedOperatorRecord } from "../../
 import { adminRole } from "../../wire/operator-standing.ts";
 import { directCredentials } from "../direct-credentials.ts";
 import { operatorFiles, ownOperatorFile, withBus } from "../operator.ts";
+import { readSelection, type SelectionWords } from "./select.ts";
 
 /** The argument that every changing command of the group takes. */
 export const directArg = flag("Write to storage directly, with direct.creds, for use when no master runs");
@@ -34,6 +35,16 @@ export async function withBusFor<T>(
   if (args["direct-kv"] === true) return withBus(cli, use, directCredentials(cli, args.creds));
   if (args.creds === undefined) return withBus(cli, use);
   throw new SvcError("usage", "--creds is for --direct-kv");
+}
+
+/** The same for a decision on several. What the options hold is read first: a mistake needs no bus. */
+export function withBusToDecide(
+  cli: Parameters<typeof withBus>[0],
+  args: Parameters<typeof withBusFor>[1] & SelectionWords,
+  use: (bus: Bus) => Promise<void>,
+): Promise<void> {
+  readSelection(args);
+  return withBusFor(cli, args, use);
 }
 
 export const idArg = word("Enrollment: its id enr-…, the id of its peel, or the name of its host", {

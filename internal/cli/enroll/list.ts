@@ -32,8 +32,8 @@ export const listCommand = command({
         cli.say("no master was asked: which records are TAMPERED is not known here");
       } else if (distrusted > 0) {
         cli.say(
-          `${distrusted} of all records are ignored, because no master vouches for them: ` +
-            "find those that are TAMPERED with svc enroll list --state all, and restore them with svc enroll restore ID",
+          `${distrusted === 1 ? "1 record is" : `${distrusted} records are`} ignored, because no master vouches for ` +
+            `${distrusted === 1 ? "it" : "them"}: find what is TAMPERED with svc enroll list --state all, and put it back with svc enroll restore ID`,
         );
       }
     }),
@@ -53,7 +53,7 @@ export function formatEnrollments(found: readonly EnrollmentSummary[], style: Ta
   const columns: Columns = {
     ID: "id",
     "PEEL ID": "text",
-    HOSTNAME: "wide",
+    HOSTNAME: "spare text",
     STATE: "spare state",
     TRUST: "state",
     ...(proves && { EVIDENCE: "text" }),

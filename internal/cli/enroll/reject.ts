@@ -1,6 +1,6 @@
 import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
 import { command, value } from "../../program/command-line/mod.ts";
-import { credsArg, directArg, idArg, openForDecisions, withBusFor } from "./connect.ts";
+import { credsArg, directArg, idArg, openForDecisions, withBusToDecide } from "./connect.ts";
 import { decide, moreArg } from "./decide.ts";
 import { doorOf } from "./door.ts";
 import { selectionArgs } from "./select.ts";
@@ -24,7 +24,7 @@ export const rejectCommand = command({
     creds: credsArg,
   },
   run: (args, cli) =>
-    withBusFor(cli, args, async (bus) => {
+    withBusToDecide(cli, args, async (bus) => {
       const { reason } = args;
       const { clock } = cli;
       const rejectOne = await doorOf(

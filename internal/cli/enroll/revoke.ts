@@ -8,8 +8,9 @@ import type { DirectSigner } from "../../fleet/enrollment/store/mod.ts";
 import { type Cli, command, flag, readFlag, value } from "../../program/command-line/mod.ts";
 import { ofMembers } from "../ids/choose-enrollment.ts";
 import { enrollmentId } from "../ids/enrollment-id.ts";
+import { assertPublicKey } from "../public-key.ts";
 import { request } from "../request.ts";
-import { credsArg, directArg, idArg, openForDecisions, withBusFor } from "./connect.ts";
+import { credsArg, directArg, idArg, openForDecisions, withBusToDecide } from "./connect.ts";
 import { type Decided, decide, moreArg, namedIds } from "./decide.ts";
 import { doorOf } from "./door.ts";
 import { readSelection, selectionArgs } from "./select.ts";
@@ -35,9 +36,11 @@ export const revokeCommand = command({
     "direct-kv": directArg,
     creds: credsArg,
   },
-  run: (args, cli) =>
-    withBusFor(cli, args, async (bus) => {
-      const { id, peel, key, reason } = args;
+  run(args, cli) {
+    const { id, reason } = args;
+    const peel = args.peel === undefined ? undefined : readFlag("--peel", args.peel, peelIdFromConfig);
+    const key = args.key === undefined ? undefined : readFlag("--key", args.key, assertPublicKey);
+    return withBusToDecide(cli, args, async (bus) => {
       const isDirect = args["direct-kv"] === true;
       const ways = [namedIds(args).length > 0 || readSelection(args) !== undefined, peel, key];
       if (ways.filter((one) => one !== undefined && one !== false).length !== 1) {
@@ -73,7 +76,8 @@ export const revokeCommand = command({
         decide: async (one) => (await revokeOne({ id: one, reason })).enrollment,
       });
       if (isDirect) cli.say("written to storage: connections are closed as soon as a master runs");
-    }),
+    });
+  },
 });
 
 /** Tells how long the peel stayed connected. */
@@ -93,12 +97,8 @@ async function printClosed(
 async function revokeUser(
   bus: Bus,
   cli: Cli,
-  { peel, ...rest }: { peel: string | undefined; key: string | undefined; reason: string | undefined },
+  input: { peel: string | undefined; key: string | undefined; reason: string | undefined },
 ): Promise<void> {
-  const input = {
-    ...rest,
-    peel: peel === undefined ? undefined : readFlag("--peel", peel, peelIdFromConfig),
-  };
   const { revoked } = await request(bus, enrollmentOperations.revokeUserOfBus, input);
   await cli.print(revoked, () =>
     revoked

@@ -2,9 +2,10 @@ import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { parseLifetime } from "../../base/lifetime.ts";
 import { operatorOperations } from "../../fleet/operators/mod.ts";
-import { decodePublicKey, formatOperatorFile, newKeyPair } from "../../identity/mod.ts";
+import { formatOperatorFile, newKeyPair } from "../../identity/mod.ts";
 import { command, flag, readFlag, readListFlag, value, word } from "../../program/command-line/mod.ts";
 import { ownOperatorFile, withBus } from "../operator.ts";
+import { assertPublicKey } from "../public-key.ts";
 import { request } from "../request.ts";
 import { approvalsFor } from "../roles/may-do.ts";
 import { readKnown, sayWhereFileIs, signedText } from "./sign.ts";
@@ -66,11 +67,6 @@ export const addCommand = command({
     });
   },
 });
-
-function assertPublicKey(text: string): string {
-  if (decodePublicKey("user", text) !== undefined) return text;
-  throw new SvcError("usage", `${JSON.stringify(text.slice(0, 60))} is not a public key, U…: copy it whole`);
-}
 
 /** `90d`, or a duration. */
 function readLife(text: string): number {

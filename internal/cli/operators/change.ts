@@ -3,10 +3,19 @@ import type { WaitingRequest } from "../../base/waiting.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { operatorOperations } from "../../fleet/operators/mod.ts";
 import { formatOperatorFile } from "../../identity/mod.ts";
-import { type Cli, command, flag, readListFlag, value, word } from "../../program/command-line/mod.ts";
+import {
+  type Cli,
+  command,
+  flag,
+  readFlag,
+  readListFlag,
+  value,
+  word,
+} from "../../program/command-line/mod.ts";
 import type { OperatorRecord } from "../../wire/operator-record.ts";
 import { adminRole } from "../../wire/operator-standing.ts";
 import { ownOperatorFile, withBus } from "../operator.ts";
+import { assertPublicKey } from "../public-key.ts";
 import { request } from "../request.ts";
 import { nameArg } from "./add.ts";
 import { releasedBy } from "./released-by.ts";
@@ -21,6 +30,11 @@ const comparedArg = value(
   "U…",
   "Public key of the operator, compared, where another administrator signed its record",
 );
+
+/** @throws SvcError `usage` */
+function readCompared({ "public-key": text }: { "public-key"?: string | undefined }): string | undefined {
+  return text === undefined ? undefined : readFlag("--public-key", text, assertPublicKey);
+}
 
 const nothing = { names: [], waiting: [] } as const;
 
@@ -121,7 +135,7 @@ export const enableCommand = command({
         request(bus, operatorOperations.enableOperator, { name, record: signedText(record, signer) }),
       "enabled",
       false,
-      { publicKey: args["public-key"] },
+      { publicKey: readCompared(args) },
     ),
 });
 
@@ -138,12 +152,13 @@ export const rolesCommand = command({
   },
   async run({ name, roles: text, ...args }, cli) {
     const roles = readListFlag("ROLES", text, (role) => role);
+    const compared = readCompared(args);
     const signer = ownOperatorFile(cli);
     const now = cli.clock.now();
     await withBus(cli, async (bus) => {
       const known = await readExisting(bus, name, signer, now);
       const { record, dependents } = known;
-      assertSeen(known, signer, args["public-key"]);
+      assertSeen(known, signer, compared);
       const isConfirmed = args["sign-again"] === true;
       const again = roles.includes(adminRole)
         ? nothing

@@ -1,6 +1,7 @@
 import { SvcError } from "../../base/errors.ts";
-import { digestOf, newTokenText, tokenOperations } from "../../fleet/tokens/mod.ts";
-import { command, value } from "../../program/command-line/mod.ts";
+import { parseLifetimeWithin } from "../../base/lifetime.ts";
+import { digestOf, newTokenText, tokenLifetime, tokenOperations } from "../../fleet/tokens/mod.ts";
+import { command, readFlag, value } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { request } from "../request.ts";
 
@@ -13,10 +14,11 @@ export const createCommand = command({
     role: value("role,...", "Its roles, separated by commas; you must have them", { required: true }),
     expires: value("duration", "How long it lasts, 1m to 366d", { default: "90d" }),
   },
-  run: ({ name, role, expires }, cli) =>
-    withBus(cli, async (bus) => {
-      const roles = role.split(",").map((one) => one.trim());
-      if (roles.includes("")) throw new SvcError("usage", "--role: expected roles separated by commas");
+  async run({ name, role, expires }, cli) {
+    const roles = role.split(",").map((one) => one.trim());
+    if (roles.includes("")) throw new SvcError("usage", "--role: expected roles separated by commas");
+    readFlag("--expires", expires, (text) => parseLifetimeWithin(text, tokenLifetime));
+    await withBus(cli, async (bus) => {
       // Made here: it does not cross the bus, only its SHA-256 does.
       const token = newTokenText(cli.random);
       const made = await request(bus, tokenOperations.createToken, {
@@ -29,5 +31,6 @@ export const createCommand = command({
       cli.say(
         `${made.name} (${made.id}) has the roles ${made.roles.join(", ")} until ${made.expires_at}. Keep the token in a file with mode 0600: it is not shown again.`,
       );
-    }),
+    });
+  },
 });

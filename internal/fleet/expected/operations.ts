@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
-import { parseLifetime } from "../../base/lifetime.ts";
+import { parseLifetimeWithin } from "../../base/lifetime.ts";
 import { displayPeelId, encodePeelId, isPeelId } from "../../base/names/peel-id.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import { described, timestamp, titled } from "../../base/schema.ts";
@@ -19,8 +19,8 @@ export type ExpectedDeps = AddDeps;
 
 /** Hosts of one request: with labels they fit into a message. */
 export const maxHosts = 500;
-const minMs = 60_000;
-const maxMs = 366 * 24 * 3_600_000;
+/** How long a host may be expected. */
+export const expectedTtl = { min: "1m", max: "366d" } as const;
 const maxListed = 1_000;
 
 const peelId = v.pipe(
@@ -92,7 +92,7 @@ export const expectHosts = operation({
       ...{ peelId: peel_id, publicKey },
       ...defined({ labels }),
     }));
-    const ttlMs = readTtl(ttl);
+    const ttlMs = parseLifetimeWithin(ttl, expectedTtl, "ttl");
     const found = await addHosts(deps, {
       ...{ hosts: named, by, ttlMs, checks: check },
       ...defined({ maker: makerOf(call) }),
@@ -167,10 +167,4 @@ export function show(host: ExpectedHost, now: number): ShownHost {
     expires_at: rfc3339(host.endsAt),
     ...defined({ enrollment: host.takenBy }),
   };
-}
-
-function readTtl(text: string): number {
-  const ms = parseLifetime(text);
-  if (ms >= minMs && ms <= maxMs) return ms;
-  throw new SvcError("bad_request", "ttl must be 1m to 366d");
 }

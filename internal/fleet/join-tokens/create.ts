@@ -2,7 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { newId, type Random } from "../../base/id.ts";
-import { parseLifetime } from "../../base/lifetime.ts";
+import { parseLifetimeWithin } from "../../base/lifetime.ts";
 import { sha256 } from "../../base/sha256.ts";
 import type { Bucket } from "../../bus/storage/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
@@ -21,8 +21,8 @@ const maxTokens = 1_000;
 /** Of all tokens that are kept together: each use is a key of the bucket. */
 const maxUsesOfAll = 100_000;
 export const maxUses = 10_000;
-const maxMs = 30 * 24 * 3_600_000;
-const minMs = 60_000;
+/** How long a token may last. */
+export const joinTokenTtl = { min: "1m", max: "30d" } as const;
 
 export interface JoinTokenDeps {
   tokens: Pick<Bucket, "get" | "create" | "update" | "remove">;
@@ -59,7 +59,7 @@ export async function createToken(
   call: Call,
 ): Promise<{ token: JoinTokenRecord; secret: Uint8Array }> {
   const { tokens, view, mac, clock } = deps;
-  const ttlMs = readTtl(requested.ttl);
+  const ttlMs = parseLifetimeWithin(requested.ttl, joinTokenTtl, "ttl");
   const now = clock.now();
   await view.caughtUp();
   const kept = view.all();
@@ -101,10 +101,4 @@ function countOf({ view }: JoinTokenDeps, token: JoinTokenRecord, now: number): 
 function newTokenId({ mac, random }: JoinTokenDeps, { caller }: Call, now: number): string {
   const signed = caller.kind === "operator" ? caller.signed : undefined;
   return signed === undefined ? newId("jtk", now, random) : idOfRequest("jtk", signed, mac);
-}
-
-function readTtl(text: string): number {
-  const ms = parseLifetime(text);
-  if (ms >= minMs && ms <= maxMs) return ms;
-  throw new SvcError("bad_request", "ttl must be 1m to 30d");
 }

@@ -33,7 +33,8 @@ const summary = titled("JoinToken", v.object(summaryFields));
 type JoinTokenSummary = v.InferOutput<typeof summary>;
 
 const usesRule = `must be 1 to ${maxUses}`;
-const urlField = v.pipe(
+/** Where hosts reach a master. */
+export const joinTokenUrl = v.pipe(
   v.string(),
   v.maxLength(512, "must have at most 512 characters"),
   v.check((text) => "origin" in readMasterUrl(text), "must be https://host:port, such as https://svc:8443"),
@@ -67,7 +68,7 @@ export const createJoinToken = operation({
     label: v.optional(described(labelsField, "Labels that its hosts get, by name"), {}),
     url: v.optional(
       described(
-        v.pipe(v.array(urlField), v.maxLength(16, "must have at most 16 URLs")),
+        v.pipe(v.array(joinTokenUrl), v.maxLength(16, "must have at most 16 URLs")),
         "Base URLs of masters; none means `enroll.advertise_urls`",
       ),
       [],

@@ -20,15 +20,15 @@ interface State {
 interface BreakerOptions {
   /** Maximum firings of a rule in any minute. One more opens its breaker. 0 means no breaker. */
   stormRate: number;
-  /** How long a breaker stays open; at least until a minute after the last firing. */
+  /** How long a breaker stays open. Once it has closed, the count begins anew. */
   cooldownMs: number;
   clock: Clock;
   onOpen?: (open: OpenBreaker) => void;
 }
 
 /**
- * The circuit breakers, one per rule. In no window of one minute does a rule fire more often than the rate,
- * even across the end of a cooldown. Times are monotonic; only displayed and stored times are wall time.
+ * The circuit breakers, one per rule. In no minute in which its breaker was not open does a rule fire more often
+ * than the rate. Times are monotonic; only displayed and stored times are wall time.
  *
  * Memory use is one number per firing of the last minute.
  */
@@ -69,10 +69,10 @@ export function createBreakers({ stormRate, cooldownMs, clock, onOpen }: Breaker
       if (isOpen(state, now)) return false;
       delete state.open;
       if (isFull(state, now)) {
-        // With room for single fires only, the same storm would open it again and again.
-        const drained = (state.fires.at(-1) ?? 0) + minute;
-        state.open = { openedAt: clock.now(), until: Math.max(now + cooldownMs, drained) };
-        onOpen?.(shown(rule, state.open));
+        // Firings from before it opened would open it again at once, and a short cooldown would last a minute.
+        const open = { openedAt: clock.now(), until: now + cooldownMs };
+        states.set(rule, { fires: [], head: 0, open });
+        onOpen?.(shown(rule, open));
         return false;
       }
       state.fires.push(now);
@@ -90,7 +90,7 @@ export function createBreakers({ stormRate, cooldownMs, clock, onOpen }: Breaker
       if (stormRate === 0) return;
       for (const { rule, openedAt, openUntil } of open) {
         // The clocks of two masters may differ, but no breaker stays open longer than it would here.
-        const leftMs = Math.min(openUntil - clock.now(), Math.max(cooldownMs, minute));
+        const leftMs = Math.min(openUntil - clock.now(), cooldownMs);
         if (!(leftMs > 0)) continue;
         const state = states.get(rule) ?? { fires: [], head: 0 };
         state.open = { openedAt, until: clock.monotonic() + leftMs };

@@ -157,19 +157,20 @@ describe("a rule fires", () => {
     expect(fire()).toBeUndefined();
   });
 
-  test("with a cooldown shorter than a minute, one storm opens the breaker once", () => {
-    const { limits, clock, opened } = limitsOf({ stormRate: 3, breakerCooldownMs: 5_000 });
-    let fired = 0;
-    // Three fires within four seconds, and then an event each second.
-    for (let second = 0; second < 62; second++) {
-      if (limits.fire(ruleOf(), eventOf()) === undefined) fired++;
-      clock.advance(1_000);
+  test("again once a cooldown that is shorter than a minute is over, and as often as the storm rate", () => {
+    const { limits, clock, opened } = limitsOf({ stormRate: 3, breakerCooldownMs: 12_000 });
+    const fire = () => limits.fire(ruleOf(), eventOf());
+    for (let storm = 1; storm <= 3; storm++) {
+      expect([fire(), fire(), fire(), fire()]).toEqual([undefined, undefined, undefined, "breaker_open"]);
+      expect(opened).toHaveLength(storm);
+      expect(limits.snapshot()).toEqual([
+        { rule: "r", openedAt: clock.now(), openUntil: clock.now() + 12_000 },
+      ]);
+      clock.advance(11_999);
+      expect(fire()).toBe("breaker_open");
+      clock.advance(1);
+      expect(limits.snapshot()).toEqual([]);
     }
-    expect([fired, opened.length]).toEqual([3, 1]);
-    expect(limits.snapshot()).toEqual([]);
-    for (let again = 0; again < 3; again++) expect(limits.fire(ruleOf(), eventOf())).toBeUndefined();
-    expect(limits.fire(ruleOf(), eventOf())).toBe("breaker_open");
-    expect(opened).toHaveLength(2);
   });
 
   test("again for an event that comes again, and is held again if it was held", () => {
@@ -191,7 +192,7 @@ describe("a rule fires", () => {
     expect(limits.fire(ruleOf(), first)).toBeUndefined();
   });
 
-  test("no more often than the storm rate in any minute, whatever happens when", () => {
+  test("no more often than the storm rate in any minute without an open breaker, whatever happens when", () => {
     const steps = fc.array(
       fc.record({
         wait: fc.oneof(fc.constant(0), fc.nat(1_000), fc.nat(2 * minute)),
@@ -205,8 +206,8 @@ describe("a rule fires", () => {
       fc.integer({ min: 1, max: 8 }),
       fc.nat(2 * minute),
       (all, stormRate, breakerCooldownMs) => {
-        const { limits, clock } = limitsOf({ stormRate, breakerCooldownMs });
-        const fired: number[] = [];
+        const { limits, clock, opened } = limitsOf({ stormRate, breakerCooldownMs });
+        const fired: { at: number; storm: number }[] = [];
         for (const { wait, fires, source } of all) {
           clock.advance(wait);
           for (let i = 0; i < fires; i++) {
@@ -214,13 +215,14 @@ describe("a rule fires", () => {
             const foretold = limits.peekFire(ruleOf(), event);
             const cause = limits.fire(ruleOf(), event);
             expect(cause).toBe(foretold);
-            if (cause === undefined) fired.push(clock.now());
+            if (cause === undefined) fired.push({ at: clock.now(), storm: opened.length });
+            const { openUntil = 0 } = opened.at(-1) ?? {};
+            expect(cause === undefined && clock.now() < openUntil).toBe(false);
           }
         }
-        for (const [at, from] of fired.entries()) {
-          expect(fired.slice(at).filter((time) => time < from + minute).length).toBeLessThanOrEqual(
-            stormRate,
-          );
+        for (const [place, { at, storm }] of fired.entries()) {
+          const same = fired.slice(place).filter((one) => one.storm === storm && one.at < at + minute);
+          expect(same.length).toBeLessThanOrEqual(stormRate);
         }
       },
     );

@@ -1,7 +1,7 @@
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { newId, type Random } from "../../base/id.ts";
-import { parseLifetime } from "../../base/lifetime.ts";
+import { parseLifetimeWithin } from "../../base/lifetime.ts";
 import { suggestion } from "../../base/nearest.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import { sha256Hex } from "../../base/sha256.ts";
@@ -16,8 +16,8 @@ import type { TokenView } from "./view.ts";
 
 /** More than any fleet needs; a list of them fits into one message. */
 const maxTokens = 1_000;
-const maxMs = 366 * 24 * 3_600_000;
-const minMs = 60_000;
+/** How long a token may last. */
+export const tokenLifetime = { min: "1m", max: "366d" } as const;
 /** How long the record of a token stays after its end. */
 const keptMs = 30 * 24 * 3_600_000;
 
@@ -93,7 +93,7 @@ export async function storeToken(
       );
     }
   }
-  const lifetimeMs = readLifetime(requested.lifetime);
+  const lifetimeMs = parseLifetimeWithin(requested.lifetime, tokenLifetime, "expires");
   const now = clock.now();
   await view.caughtUp();
   if (view.byDigest(requested.digest) !== undefined)
@@ -141,12 +141,6 @@ function newTokenId({ mac, random }: TokenDeps, caller: Caller, now: number): st
 
 /** The digest of a token, as a request names it. */
 export const digestOf = (text: string): string => sha256Hex(text);
-
-function readLifetime(text: string): number {
-  const ms = parseLifetime(text);
-  if (ms >= minMs && ms <= maxMs) return ms;
-  throw new SvcError("bad_request", "expires must be 1m to 366d");
-}
 
 /** Removes the records of tokens that ended long ago. */
 async function prune({ tokens, view, mac }: TokenDeps, now: number): Promise<void> {

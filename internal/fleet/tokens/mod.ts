@@ -1,4 +1,4 @@
-export { digestOf, newTokenText, type TokenDeps } from "./create.ts";
+export { digestOf, newTokenText, type TokenDeps, tokenLifetime } from "./create.ts";
 export { type EndedTokens, openEndedTokens } from "./ended.ts";
 export { tokenOperations } from "./joined.ts";
 export { createTokenSignIn } from "./sign-in.ts";

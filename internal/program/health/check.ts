@@ -16,8 +16,15 @@ export type Check = () => Promise<CheckResult> | CheckResult;
 
 export interface Readiness {
   ready: boolean;
-  checks: Record<string, CheckResult & { latency_ms: number }>;
+  checks: Record<string, CheckResult & { message: string; latency_ms: number }>;
 }
+
+/** What a check that says nothing else says: a monitor reads the same fields of every check. */
+const usual: Readonly<Record<CheckResult["status"], string>> = {
+  up: "ok",
+  degraded: "degraded",
+  down: "down",
+};
 
 /**
  * Runs all checks concurrently. A check that fails, or takes longer than 2 s, is `down`.
@@ -32,10 +39,10 @@ export async function runChecks(
   const entries = await Promise.all(
     Object.entries(checks).map(async ([name, check]) => {
       const started = clock.monotonic();
-      const { next: own, ...result } = await within(check, clock);
-      const next = result.status === "up" ? undefined : (own ?? nextSteps[name]);
-      const latency_ms = Math.round(clock.monotonic() - started);
-      return [name, { ...result, ...defined({ next }), latency_ms }] as const;
+      const { status, message = "", next: own } = await within(check, clock);
+      const next = status === "up" ? undefined : (own ?? nextSteps[name]);
+      const said = { status, message: message === "" ? usual[status] : message, ...defined({ next }) };
+      return [name, { ...said, latency_ms: Math.round(clock.monotonic() - started) }] as const;
     }),
   );
   return { ready: entries.every(([, { status }]) => status !== "down"), checks: Object.fromEntries(entries) };

@@ -38,6 +38,14 @@ test("readyz is 503 only when a check is down; degraded stays 200", async () => 
     status: 503,
     body: { checks: { ca: { status: "down", message: "no certificate" }, gitfs: { status: "degraded" } } },
   });
+  const { ca, ...others } = (await get("/readyz")).body.checks;
+  const latency_ms = expect.any(Number);
+  expect(ca).toEqual({ status: "down", message: "no certificate", latency_ms });
+  // Every check has every field.
+  expect(others).toEqual({
+    bus: { status: "up", message: "ok", latency_ms },
+    gitfs: { status: "degraded", message: "no sync yet", latency_ms },
+  });
   delete checks.ca;
 });
 

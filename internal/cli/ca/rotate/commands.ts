@@ -108,7 +108,7 @@ const abortCommand = command({
     const file = updatePeelFile(dir, [root.pin]);
     await cli.print({ dir, phase: "none", current: root.pin }, () =>
       formatFields([
-        ["Phase", ran ? "none: the rotation was aborted" : "none: no rotation ran"],
+        ["Phase", ran ? "none: the rotation was aborted" : "none: no rotation is in progress"],
         ["Root", root.pin],
       ]),
     );

@@ -1,6 +1,7 @@
+import { parseLifetimeWithin } from "../../../base/lifetime.ts";
 import { displayPeelId } from "../../../base/names/peel-id.ts";
-import { expectedOperations, maxHosts } from "../../../fleet/expected/mod.ts";
-import { command, Exit, value, visible, word } from "../../../program/command-line/mod.ts";
+import { expectedOperations, expectedTtl, maxHosts } from "../../../fleet/expected/mod.ts";
+import { command, Exit, readFlag, value, visible, word } from "../../../program/command-line/mod.ts";
 import { withBus } from "../../operator.ts";
 import { request, requesterName } from "../../request.ts";
 import type { HostOfFile } from "./read-hosts.ts";
@@ -18,12 +19,13 @@ export const expectCommand = command({
     ttl: value("duration", "How long the hosts are expected, 1m to 366d", { default: "720h" }),
   },
   async run({ file, ttl }, cli) {
+    readFlag("--ttl", ttl, (text) => parseLifetimeWithin(text, expectedTtl));
     const { readHosts } = await import("./read-hosts.ts");
     const { hosts, problems } = readHosts(await readInput(file), file === "-" ? "standard input" : file);
     if (problems.length > 0) {
       for (const problem of problems) cli.error(visible(problem));
       cli.say("nothing was written");
-      throw new Exit(2);
+      throw new Exit(1);
     }
     await withBus(cli, async (bus) => {
       const as = requesterName(bus);

@@ -66,14 +66,20 @@ export const testCommand = command({
 });
 
 async function show(shown: Verdict & { file: string; answer?: Tried }, cli: Cli): Promise<void> {
-  const { rule, decides, labels, answer } = shown;
-  await cli.print(shown, () => formatVerdict(shown, cli));
-  if (rule === undefined) cli.say("no rule matches: the host waits for an operator");
-  else cli.say(`${rule} decides: ${decides}; labels: ${formatLabels(labels)}`);
-  if (answer === undefined) return;
+  await cli.print(shown, () => [formatVerdict(shown, cli), ...verdictLines(shown)].join("\n"));
+}
+
+/** What was asked for: it goes where the table goes, also into a file. */
+function verdictLines({ rule, decides, labels, answer }: Verdict & { answer?: Tried }): string[] {
+  const verdict =
+    rule === undefined
+      ? "no rule matches: the host waits for an operator"
+      : `${rule} decides: ${decides}; labels: ${formatLabels(labels)}`;
+  if (answer === undefined) return [verdict];
   const { decide, failure, reason } = answer;
   const why = failure?.reason ?? reason;
-  cli.say(`answer: ${decide}; labels: ${formatLabels(answer.labels)}${why === undefined ? "" : `; ${why}`}`);
+  const because = why === undefined ? "" : `; ${why}`;
+  return [verdict, `answer: ${decide}; labels: ${formatLabels(answer.labels)}${because}`];
 }
 
 /** What each rule says of a host, and why. */

@@ -1,9 +1,16 @@
+import * as v from "valibot";
 import { decodeBase64 } from "../../../base/base64.ts";
 import { defined } from "../../../base/defined.ts";
 import { SvcError } from "../../../base/errors.ts";
-import { joinTokenOperations, sealContext } from "../../../fleet/join-tokens/mod.ts";
+import { parseLifetimeWithin } from "../../../base/lifetime.ts";
+import {
+  joinTokenOperations,
+  joinTokenTtl,
+  joinTokenUrl,
+  sealContext,
+} from "../../../fleet/join-tokens/mod.ts";
 import { deriveCurveKey, newKeyPair, openSealed } from "../../../identity/mod.ts";
-import { choice, command, flag, value } from "../../../program/command-line/mod.ts";
+import { choice, command, flag, readFlag, value } from "../../../program/command-line/mod.ts";
 import { operatorBus, withBus } from "../../operator.ts";
 import { request } from "../../request.ts";
 import { readChange } from "../label-change.ts";
@@ -38,6 +45,8 @@ export const createCommand = command({
   async run({ peel, ttl, hold, note, label, url, format, ...args }, cli) {
     const uses = readUses(args.uses);
     const labels = readLabels(label);
+    readFlag("--ttl", ttl, (text) => parseLifetimeWithin(text, joinTokenTtl));
+    for (const one of url) readFlag("--url", one, readUrl);
     await withBus(cli, async (bus) => {
       // Made for this answer alone: an attacker who controls the bus cannot read the token.
       const key = deriveCurveKey(newKeyPair("user", cli.random));
@@ -63,6 +72,12 @@ export const createCommand = command({
 });
 
 /** @throws SvcError `usage` */
+function readUrl(text: string): void {
+  const { success, issues } = v.safeParse(joinTokenUrl, text);
+  if (!success) throw new SvcError("usage", issues[0].message);
+}
+
+/** @throws SvcError `usage` */
 function readUses(text: string): number {
   const uses = /^\d{1,6}$/.test(text) ? Number(text) : 0;
   if (uses >= 1 && uses <= 10_000) return uses;
@@ -73,7 +88,7 @@ function readUses(text: string): number {
 function readLabels(words: readonly string[]): Record<string, string> {
   const labels = new Map<string, string>();
   for (const word of words) {
-    const { name, value } = readChange(word);
+    const { name, value } = readFlag("--label", word, readChange);
     if (value === undefined) throw new SvcError("usage", `--label: write ${name}=value`);
     if (labels.has(name)) throw new SvcError("usage", `--label: ${name} appears twice`);
     labels.set(name, value);

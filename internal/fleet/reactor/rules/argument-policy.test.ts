@@ -66,6 +66,8 @@ describe("of a program, event data is at most a word after --", () => {
     ['command: "sh", stdin: "${data.a}"', "sh reads commands"],
     ['command: "true && /bin/bash -s", stdin: "${data.a}"', "bash reads commands"],
     ['command: ". /dev/stdin", stdin: "${data.a}"', "reads commands from its standard input"],
+    ['command: "cc -x c /dev//stdin", stdin: "${data.a}"', "/dev//stdin reads commands"],
+    ['argv: [run, /dev/fd/0], stdin: "${data.a}"', "/dev/fd/0 reads commands"],
     ['command: "cat | xargs rm", stdin: "${data.a}"', "xargs reads commands"],
     ['command: "eval \\"$(cat)\\"", stdin: "${data.a}"', "eval reads commands"],
   ])("%s is refused", (args, reason) => {
@@ -83,6 +85,8 @@ describe("of a program, event data is at most a word after --", () => {
     'command: "echo \\"$EVENT_A\\"", env: {EVENT_A: "${data.a}", OTHER: x}',
     'command: "cat >> /var/log/notes", stdin: "${data.a}"',
     'command: "python3 /opt/note.py", stdin: "${data.a}"',
+    'command: "/opt/reports/stdin", stdin: "${data.a}"',
+    'argv: [tee, /srv/stdin], stdin: "${data.a}"',
     'argv: [logger, "$${data.a}"]',
   ])("%s is accepted", (args) => {
     expect(refusal(run(args))).toBe("");

@@ -16,11 +16,11 @@ const readers = new Set(
 );
 /** They run a script that a word names; the words after it are data of the script. */
 const interpreters = /^(?:r?(?:ba|da|k|mk|pdk|z|c|tc|a)?sh|fish|python|pypy|node|nodejs|bun|deno|php|lua)$/;
-/** Programs and files that read commands from standard input. */
+/** Programs that read commands from standard input, and the files that are standard input, in full. */
 const inputReaders = new Set(
   [
-    "at batch crontab dc ed emacs ex expect gdb irb login m4 mysql parallel perl psql ruby sqlite3 ssh stdin su",
-    "tclsh xargs",
+    "at batch crontab dc ed emacs ex expect gdb irb login m4 mysql parallel perl psql ruby sqlite3 ssh su",
+    "tclsh xargs /dev/stdin /dev/fd/0 /proc/self/fd/0 /proc/thread-self/fd/0",
   ].flatMap((line) => line.split(" ")),
 );
 /** The same for the words of a shell. */
@@ -40,7 +40,10 @@ export function wordsProblem([first = "", second]: readonly unknown[]): string |
 export function inputProblem(words: readonly unknown[], by: "program" | "shell"): string | undefined {
   for (const [at, word] of words.entries()) {
     const program = programOf(String(word));
-    const isReader = inputReaders.has(program) || (by === "shell" && shellReaders.has(String(word)));
+    const isReader =
+      inputReaders.has(program) ||
+      inputReaders.has(posix.normalize(String(word))) ||
+      (by === "shell" && shellReaders.has(String(word)));
     if (isReader) return `${String(word).slice(0, 60)} reads commands from its standard input`;
     if (interpreters.test(program) && !isScript(words[at + 1])) {
       return `${program} reads commands from its standard input, unless the absolute path of a script follows`;
