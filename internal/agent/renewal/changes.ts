@@ -36,7 +36,6 @@ export interface Changes {
 }
 
 export function createChanges(options: ChangeOptions): Changes {
-  const { files, keys } = options;
   const changing: Changing = { ...options, held: undefined, life: undefined };
   reload(changing);
   return {
@@ -47,11 +46,7 @@ export function createChanges(options: ChangeOptions): Changes {
       return changing.life;
     },
     get undone() {
-      if (keys.next() !== undefined) return "rekey";
-      const pending = readPendingKey(files.nextSeed);
-      const isUndone =
-        pending !== undefined && pending !== "damaged" && pending.publicKey !== changing.held?.publicKey;
-      return isUndone ? "renew" : undefined;
+      return undoneOf(changing);
     },
     reload: () => reload(changing),
     renew: (link) => renew(changing, link),
@@ -61,6 +56,13 @@ export function createChanges(options: ChangeOptions): Changes {
       store(changing, issued.credentials);
     },
   };
+}
+
+function undoneOf({ files, keys, held }: Changing): Changes["undone"] {
+  if (keys.next() !== undefined) return "rekey";
+  const pending = readPendingKey(files.nextSeed);
+  const isUndone = pending !== undefined && pending !== "damaged" && pending.publicKey !== held?.publicKey;
+  return isUndone ? "renew" : undefined;
 }
 
 /** Connects with new credentials, stores them, and only then leaves the old connection. */
@@ -136,6 +138,8 @@ async function learnAdministrators(changing: Changing, link: PeelLink, issued: I
 }
 
 async function rekey(changing: Changing, link: PeelLink | undefined): Promise<void> {
+  // Masters may know the key of the next credentials already, and take it for nothing but the renewal that named it.
+  if (undoneOf(changing) === "renew") await renew(changing, link);
   const { peelId, keys, clock, random } = changing;
   const { over, current } = linked(changing, link);
   const id = await enrollmentId(changing);

@@ -67,6 +67,7 @@ function fleet(clock: ReturnType<typeof manualClock>, lifetimeMs: number) {
       const isRepeat = next === current && renews === record.busKeys.at(-2);
       if (subject.endsWith(".rekey")) {
         if (renamed === record.publicKey) return refuse("unauthorized");
+        if (record.busKeys.includes(next)) return refuse("bad_request");
         record.publicKey = renamed ?? "";
       } else if (renews !== current && !isRepeat) return refuse("clone_suspected");
       state.renewals++;
@@ -443,6 +444,33 @@ test("whatever a crash leaves of a renewal or a change of keys, the next start c
     }
   }
 }, 60_000);
+
+test("a peel that was killed between its new seed and its new credentials replaces its key when it is asked to", async () => {
+  using directory = temporaryDirectory("keeper");
+  const clock = manualClock();
+  const masters = fleet(clock, 180 * day);
+  const dir = join(directory.path, "data");
+  enrolled(dir, masters);
+  const crashed = join(directory.path, "crashed");
+  const { renewer, link } = peel(dir, masters, clock, (name) => {
+    if (name === "before the file is replaced") cpSync(dir, crashed, { recursive: true });
+  });
+  renewer.attach(link);
+  const { publicKey: first } = await renewer.rekey();
+  renewer.stop();
+  const restarted = peel(crashed, masters, clock);
+  // The new seed, and the credentials before it.
+  expect(createKeyRing(restarted.files, restarted.log).current().publicKey).toBe(first);
+  expect(restarted.busKey()).not.toBe(masters.record.busKeys.at(-1) ?? "");
+  restarted.renewer.attach(restarted.link);
+  const { publicKey: second } = await restarted.renewer.rekey();
+  expect([second === first, second, restarted.busKey()]).toEqual([
+    false,
+    masters.record.publicKey,
+    masters.record.busKeys.at(-1) ?? "",
+  ]);
+  restarted.renewer.stop();
+});
 
 test("credentials that were cut off at any byte are recovered", async () => {
   using directory = temporaryDirectory("keeper");
