@@ -274,7 +274,8 @@ test.each([
   [["approve", "--match", "x", "--limit", "0"], '--limit: "0" is not a number from 1'],
   [["approve", "--address", "10.0.0.1/8"], '--address: "10.0.0.1/8" is not a range of addresses'],
   [["approve", "--evidence", "magic"], "--evidence"],
-  [["revoke", "--match", "x", "--peel", "y"], "name one of"],
+  [["revoke", "--match", "x", "--peel", "web-1"], "name one of"],
+  [["revoke", "--peel", "y"], "--peel: "],
   [["revoke", "--match", "x", "--wait"], "--wait is only for one enrollment"],
 ])("%j is refused", async (argv, message) => {
   const { exit, stderr } = await svc(argv);

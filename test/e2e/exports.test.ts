@@ -3,7 +3,9 @@ import { type Answers, type ApiText, answersOf } from "../harness/api-text.ts";
 import { startBus, type TestBus } from "../harness/bus.ts";
 import { call } from "../harness/enrollee.ts";
 import { type MasterDaemon, startMasterBinary, svc } from "../harness/fleet.ts";
+import { connectPeel, enrollPeel } from "../harness/peel-connection.ts";
 import { storePeels } from "../harness/stored-peels.ts";
+import { until } from "../harness/until.ts";
 
 // The fleet in the forms of other tools, through the compiled binaries. `make exports` runs the tools themselves.
 
@@ -109,4 +111,19 @@ test("a host that the inventory does not have is named, with the nearest one", a
   const ran = await svc(bus, "peels", "list", "--output", "ansible", "--host", "db-2");
   expect([ran.code, ran.stdout]).toEqual([1, ""]);
   expect(ran.stderr).toContain('the inventory has no host "db-2" (did you mean db-1?)');
+});
+
+test("a peel is found at the address from which it connects to the bus, and not from which it asked to join", async () => {
+  const door = { url: master.url, ca: bus.caPem, token: master.token };
+  const peel = await enrollPeel(door, "moved");
+  const addressOf = async () => {
+    const { json } = await rest("prometheus/targets?target=moved");
+    return (json as { targets: string[] }[]).flatMap(({ targets }) => targets);
+  };
+  // It asked from an address of its own.
+  expect(await addressOf()).toEqual([expect.stringMatching(/^127\.(?!0\.0\.1:)[\d.]+:9100$/)]);
+  await using _ = await connectPeel(bus, peel);
+  await until(addressOf, ([target]) => target === "127.0.0.1:9100");
+  const shown = await svc(bus, "peels", "show", "moved", "--output", "json");
+  expect(JSON.parse(shown.stdout)).toMatchObject({ id: "moved", address: "127.0.0.1" });
 });

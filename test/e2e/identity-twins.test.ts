@@ -248,6 +248,14 @@ test("copies that run together or in turns are found; restarts, moves, late mess
   }
   expect(await cloneStep("setBack")).toContain("its host was set back to an earlier state at 20");
 
+  // Nobody needs to know which peel to ask about.
+  const { code, stdout } = await svc(bus, "doctor");
+  expect([code, /^FAIL +identities .*$/m.exec(stdout)?.[0]]).toEqual([
+    1,
+    expect.stringContaining("another host holds the identity of "),
+  ]);
+  for (const name of ["together", "inTurns"] as const) expect(stdout).toContain(`${ids[name]} (last seen at `);
+
   // Both masters found them, and one of the two reports it.
   for (const name of ["together", "inTurns"] as const) {
     expect([name, await until(() => eventsOf(name), Boolean)]).toEqual([name, 1]);

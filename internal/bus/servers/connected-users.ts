@@ -19,6 +19,8 @@ export interface ConnectedUser {
   reported: string;
   /** When it began, milliseconds since the Unix epoch by the clock of its server; absent where that is not reported. */
   startedAt?: number;
+  /** From where it connected, as its server saw it; absent where that is not reported. */
+  address?: string;
 }
 
 /** Connections that one server reports in one message: each has a JWT of up to 2 KiB. */
@@ -50,6 +52,7 @@ const connectionsReply = v.object({
             authorized_user: v.optional(v.string(), ""),
             name_tag: v.optional(v.string(), ""),
             jwt: v.optional(v.string(), ""),
+            ip: v.optional(v.string()),
             start: startField,
           }),
         ),
@@ -100,10 +103,10 @@ export function readConnections(text: string): { users: ConnectedUser[]; total: 
   if (answer === undefined) return undefined;
   const { server, data } = answer;
   const users = (data.connections ?? []).map(
-    ({ cid, authorized_user: reported, name_tag: tag, jwt, start }) => ({
+    ({ cid, authorized_user: reported, name_tag: tag, jwt, ip, start }) => ({
       id: connectionId(server.id, cid),
       ...readUser(reported, jwt, tag),
-      ...defined({ startedAt: start }),
+      ...defined({ startedAt: start, address: ip }),
     }),
   );
   return { users, total: data.total };

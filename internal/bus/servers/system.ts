@@ -131,6 +131,7 @@ const connectionEvent = v.object({
     user: v.string(),
     name_tag: v.optional(v.string(), ""),
     jwt: v.optional(v.string(), ""),
+    host: v.optional(v.string()),
     start: startField,
   }),
 });
@@ -306,9 +307,13 @@ function followAccount(nats: NatsConnection, account: string): AccountConnection
       callback(error, message) {
         const found = error === null ? readAnswer(connectionEvent, message.string()) : undefined;
         if (found === undefined) return;
-        const { id: cid, user, name_tag: tag, jwt, start } = found.client;
+        const { id: cid, user, name_tag: tag, jwt, host, start } = found.client;
         const id = connectionId(found.server.id, cid);
-        const connection = { id, ...readUser(user, jwt, tag), ...defined({ startedAt: start }) };
+        const connection = {
+          id,
+          ...readUser(user, jwt, tag),
+          ...defined({ startedAt: start, address: host }),
+        };
         for (const listener of listeners) listener[kind](connection);
       },
     });

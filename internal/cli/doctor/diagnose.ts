@@ -21,6 +21,7 @@ import { readFleet } from "../fleet-reads.ts";
 import { inTime } from "../in-time.ts";
 import { operatorBus, operatorSpan, operatorTracing } from "../operator.ts";
 import type { DoctorContext } from "./context.ts";
+import { identityStep } from "./identities.ts";
 import { filesStep, leaseStep, masterStep } from "./masters.ts";
 import { peelSteps } from "./peel.ts";
 import { releaseStep } from "./releases.ts";
@@ -58,6 +59,7 @@ const steps: readonly Step<DoctorContext>[] = [
   ...storageSteps,
   masterStep,
   leaseStep,
+  identityStep,
   filesStep,
   releaseStep,
   tracesStep,
@@ -103,6 +105,7 @@ export async function findTrouble(
       tracing: once(() => operatorTracing(cli)),
       connect: bus,
       reads,
+      survey: once(async () => (await reads()).survey()),
       masters: once(async () => (await reads()).masters()),
       files: async () => (await reads()).files?.(),
       probe: once(async () => {

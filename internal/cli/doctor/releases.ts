@@ -9,7 +9,7 @@ export const releaseStep: Step<DoctorContext> = {
   needs: ["masters"],
   next: "see svc states releases",
   async check(context) {
-    const survey = await (await context.reads()).survey().catch((thrown) => {
+    const survey = await context.survey().catch((thrown) => {
       if (toSvcError(thrown).kind === "forbidden") return undefined;
       throw thrown;
     });

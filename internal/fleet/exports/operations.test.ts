@@ -21,6 +21,7 @@ function fleetOf(factsOf: Record<string, Plain>) {
     },
     index: { running: true, caughtUp: async () => {}, factsOf: (peelId) => packed.get(peelId) },
     resolver: { resolve: async () => [...members] },
+    addresses: { of: (peelId) => (peelId === "moved" ? "2001:db8::1" : undefined) },
   };
   const call: Call = {
     caller: { kind: "operator", name: "ann", door: "rest" },
@@ -33,6 +34,16 @@ function fleetOf(factsOf: Record<string, Plain>) {
       invoke(exportInventory, deps, { fields }, { ...call, answerBytes }),
   };
 }
+
+test("a peel is a target at the address from which it connects, and otherwise from which it asked to join", async () => {
+  const fleet = fleetOf({ moved: {}, stayed: {} });
+  expect((await fleet.targets()).targets.map(({ targets }) => targets)).toEqual([
+    ["[2001:db8::1]:9100"],
+    ["192.0.2.7:9100"],
+  ]);
+  const { peels } = await fleet.inventory({});
+  expect(peels.map(({ address }) => address)).toEqual(["2001:db8::1", "192.0.2.7"]);
+});
 
 test("each peel is a target with the chosen facts, but not one that left a moment ago", async () => {
   const fleet = fleetOf({ gone: {}, "web-1_example": { os: "Debian", dns: { servers: ["192.0.2.1"] } } });

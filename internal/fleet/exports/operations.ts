@@ -1,9 +1,11 @@
 import * as v from "valibot";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { described } from "../../base/schema.ts";
 import type { Directory } from "../enrollment/store/mod.ts";
 import { operation } from "../operation/mod.ts";
 import {
+  type Addresses,
   checkFactNames,
   type FoundDeps,
   packedFact,
@@ -18,6 +20,7 @@ import { labelNameOf, prometheusTarget, prometheusTargetOf } from "./prometheus-
 /** What a master answers from: all of it is in its memory. */
 export interface ExportDeps extends FoundDeps {
   directory: FoundDeps["directory"] & Pick<Directory, "memberOf">;
+  addresses: Pick<Addresses, "of">;
 }
 
 const scope = { kind: "facts", action: "read" } as const;
@@ -93,10 +96,12 @@ export const exportInventory = operation({
 });
 
 /** @returns what describes a peel; `undefined` for one that left the fleet a moment ago */
-function describing({ directory, index }: ExportDeps, facts: readonly string[]) {
+function describing({ directory, addresses, index }: ExportDeps, facts: readonly string[]) {
   return (peelId: string): InventoryPeel | undefined => {
     const member = directory.memberOf(peelId);
-    return member && describePeel(peelId, member, index.factsOf(peelId), facts);
+    if (member === undefined) return undefined;
+    const address = addresses.of(peelId) ?? member.address;
+    return describePeel(peelId, { ...member, ...defined({ address }) }, index.factsOf(peelId), facts);
   };
 }
 

@@ -1,3 +1,4 @@
+export { type Addresses, createAddresses } from "./addresses.ts";
 export { comeBackMs } from "./come-back.ts";
 export { maxCounted } from "./count-facts-operation.ts";
 export { checkFactNames } from "./fact-names.ts";

@@ -12,6 +12,7 @@ import { type Call, invoke, type RawRequest } from "../operation/mod.ts";
 import { createFleetIndex } from "../targeting/fleet-index.ts";
 import { createPace } from "../targeting/pace.ts";
 import { createResolver } from "../targeting/resolver.ts";
+import { createAddresses } from "./addresses.ts";
 import { listPeels, showPeel } from "./operations.ts";
 import type { PeelsDeps, ShownPeel } from "./peel.ts";
 
@@ -63,12 +64,14 @@ async function fleetOf(members: readonly string[]) {
   const lastJobs = new Map<string, LastJob>();
   const runs = new Map<string, KnownRun>();
   const published: Content[] = [];
+  const addresses = createAddresses();
   const deps: PeelsDeps = {
     ...{ directory, index, resolver },
     settings: { versionOf: (peelId) => versions.get(peelId) },
     jobs: { lastJobOf: (peelId) => lastJobs.get(peelId) },
     compliance: { runOf: (peelId) => runs.get(peelId) },
     silences: { sinceOf: (peelId) => index.lifeOf(peelId).since },
+    addresses,
     files: { published: () => published.at(-1) },
     clock,
   };
@@ -79,7 +82,7 @@ async function fleetOf(members: readonly string[]) {
   ) => invoke(listPeels, { ...deps, ...own }, { fields }, { ...call, answerBytes });
   const show = (id: string) => invoke(showPeel, deps, { fields: { id } }, call);
   return {
-    ...{ clock, known, versions, lastJobs, runs, published, list, show },
+    ...{ clock, known, versions, lastJobs, runs, published, addresses, list, show },
     facts: (peel: string, value: Plain) => facts.put(peel, value, clock.now()),
     beat: (peel: string) => heartbeats.put(peel, {}, clock.now()),
   };
@@ -90,6 +93,18 @@ const messageOf = (requested: Promise<unknown>) =>
     () => "no failure",
     (thrown) => (thrown instanceof SvcError ? `${thrown.kind}: ${thrown.message}` : String(thrown)),
   );
+
+test("a peel has the address of its newest connection, and before the first one that of its enrollment", async () => {
+  const { known, addresses, show } = await fleetOf(["web-1"]);
+  known.set("web-1", { id: "enr-2", state: "issued", address: "192.0.2.7" });
+  const addressOf = async () => (await show("web-1")).peel.address;
+  expect(await addressOf()).toBe("192.0.2.7");
+  addresses.seen("web-1", "198.51.100.1");
+  addresses.seen("web-1", "2001:db8::1");
+  // A server that does not say where from.
+  addresses.seen("web-1", undefined);
+  expect(await addressOf()).toBe("2001:db8::1");
+});
 
 test("a peel has its last state run, and the state files of it", async () => {
   const { clock, runs, show } = await fleetOf(["web-1"]);

@@ -12,6 +12,7 @@ import type { JobController } from "../jobs/mod.ts";
 import { outcomes } from "../jobs/records/mod.ts";
 import type { SettingsVersions } from "../settings/mod.ts";
 import type { FleetIndex } from "../targeting/mod.ts";
+import type { Addresses } from "./addresses.ts";
 import type { FoundDeps } from "./page-of-peels.ts";
 import type { Silences } from "./silences.ts";
 
@@ -49,7 +50,12 @@ export const shownPeel = titled(
       ),
     ),
     version: v.exactOptional(described(v.string(), "Version of svc-peel, as it reports it")),
-    address: v.exactOptional(described(v.string(), "Address from which the host asked to join")),
+    address: v.exactOptional(
+      described(
+        v.string(),
+        "Address from which it connected to the bus last; before its first connection, from which the host asked to join",
+      ),
+    ),
     os: v.exactOptional(described(v.string(), "Operating system and its release, as the peel reports it")),
     labels: labelsField,
     creds_expires_at: v.exactOptional(described(timestamp, "When its credentials for the bus expire")),
@@ -80,6 +86,7 @@ export interface MemberSources {
   jobs: Pick<JobController, "lastJobOf">;
   compliance: Pick<ComplianceView, "runOf">;
   silences: Pick<Silences, "sinceOf">;
+  addresses: Pick<Addresses, "of">;
   /** The state files that masters publish for a peel by default. */
   files: { published(): Content | undefined };
   clock: Pick<Clock, "now">;
@@ -89,9 +96,9 @@ export interface MemberSources {
 export function showMember(
   peelId: string,
   member: Member,
-  { index, settings, jobs, compliance, silences, files, clock }: MemberSources,
+  { index, settings, jobs, compliance, silences, addresses, files, clock }: MemberSources,
 ): ShownPeel {
-  const { id, state, address, labels = {}, credsExpiresAt } = member;
+  const { id, state, labels = {}, credsExpiresAt } = member;
   const life = index.lifeOf(peelId);
   const { alive } = life;
   const since = alive ? life.since : silences.sinceOf(peelId);
@@ -106,7 +113,7 @@ export function showMember(
     ...defined({
       ...(alive ? { alive_since: at } : { silent_since: at }),
       version: textOf(facts, "svc_version"),
-      address,
+      address: addresses.of(peelId) ?? member.address,
       os: systemOf(facts),
     }),
     labels,

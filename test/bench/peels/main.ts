@@ -98,6 +98,7 @@ const deps: PeelsDeps = {
   jobs: { lastJobOf: (peel) => last.of(peel, clock.now()) },
   ...{ compliance: { runOf: () => undefined }, clock },
   silences: { sinceOf: () => undefined },
+  addresses: { of: () => undefined },
   files: { published: () => undefined },
 };
 const call: Call = { caller: { kind: "operator", name: "ann", door: "rest" }, log, clock };

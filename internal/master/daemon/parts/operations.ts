@@ -163,6 +163,7 @@ function peelsDeps(need: OperationsNeed) {
   return {
     ...{ directory: members.directory, index, resolver, facts: decisions.storage.facts, clock: base.clock },
     ...{ settings: settings.versions, jobs: jobs.operations.controller, compliance },
+    addresses: need.peelDoor.addresses,
     releases: () =>
       releaseStandings({
         releases: decisions.releases.releases,

@@ -3,7 +3,7 @@ import type { ConnectedUser } from "../../../bus/servers/mod.ts";
 import { fromPeels, passOnProgress, relayToStorage } from "../../../doors/peels/mod.ts";
 import { startBudgets } from "../../../fleet/budget/mod.ts";
 import { refuseStrays } from "../../../fleet/enrollment/revocation/mod.ts";
-import { comeBackMs } from "../../../fleet/peels/mod.ts";
+import { comeBackMs, createAddresses } from "../../../fleet/peels/mod.ts";
 import { notifyOfSuspension } from "../../../fleet/reactor/events/mod.ts";
 import { judgeOrigins } from "../../../fleet/sites/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
@@ -50,6 +50,7 @@ export const peelDoor = {
         admits: (origin) => !directory.isSuspended(origin.peel) && admits(origin),
       });
       stack.defer(() => relaying.stop());
+      const addresses = createAddresses();
       const connectListeners = new Set<(connection: ConnectedUser) => void>();
       const strays = refuseStrays({
         system: { ...system, followConnections: proven.followConnections },
@@ -57,6 +58,8 @@ export const peelDoor = {
         connections: {
           ...refused,
           connected(connection) {
+            const { name, address } = connection;
+            if (directory.memberOf(name) !== undefined) addresses.seen(name, address);
             for (const run of connectListeners) run(connection);
             if (!refused.connected(connection)) return;
             lines.say("warn", "a connection named another key than that of its credentials", connection.name);
@@ -67,7 +70,7 @@ export const peelDoor = {
       });
       stack.defer(() => strays.stop());
       return {
-        ...{ budgets, lines, suspension, origins },
+        ...{ budgets, lines, suspension, origins, addresses },
         /** Calls `run` with each connection that begins, and with all of them now and then. */
         onConnected: (run: (connection: ConnectedUser) => void) => subscribe(connectListeners, run),
         /** The connection that requests of peels arrive on, without those that a site may not send. */
