@@ -12,6 +12,7 @@ import {
   isLost,
   type Judge,
   orderOf,
+  readingOf,
   type Stored,
 } from "./order.ts";
 
@@ -94,7 +95,8 @@ export function planRestore(known: Iterable<Logged>, contents: Contents, judge: 
 }
 
 function lostOf(decision: Kept, there: There | undefined, judge: Judge): Lost | undefined {
-  const peelId = enrollmentOf(decision)?.peelId ?? "";
+  const { enrollment, revocation } = readingOf(decision);
+  const peelId = enrollment?.peelId ?? revocation?.peelId ?? "";
   if (there === undefined) return { decision, peelId, was: "missing" };
   if (!isLost(there, decision, judge)) return undefined;
   return { decision, peelId, revision: there.revision, was: wasOf(there, judge) };
