@@ -254,7 +254,8 @@ test("copies that run together or in turns are found; restarts, moves, late mess
     1,
     expect.stringContaining("another host holds the identity of "),
   ]);
-  for (const name of ["together", "inTurns"] as const) expect(stdout).toContain(`${ids[name]} (last seen at `);
+  for (const name of ["together", "inTurns"] as const)
+    expect(stdout).toContain(`${ids[name]} (last seen at `);
 
   // Both masters found them, and one of the two reports it.
   for (const name of ["together", "inTurns"] as const) {

@@ -445,31 +445,23 @@ test("whatever a crash leaves of a renewal or a change of keys, the next start c
   }
 }, 60_000);
 
-test("a peel that was killed between its new seed and its new credentials replaces its key when it is asked to", async () => {
+test("a peel that was killed between its new seed and its new credentials replaces its key on request", async () => {
   using directory = temporaryDirectory("keeper");
   const clock = manualClock();
   const masters = fleet(clock, 180 * day);
-  const dir = join(directory.path, "data");
+  const [dir, crashed] = [join(directory.path, "data"), join(directory.path, "crashed")];
   enrolled(dir, masters);
-  const crashed = join(directory.path, "crashed");
   const { renewer, link } = peel(dir, masters, clock, (name) => {
     if (name === "before the file is replaced") cpSync(dir, crashed, { recursive: true });
   });
   renewer.attach(link);
   const { publicKey: first } = await renewer.rekey();
-  renewer.stop();
-  const restarted = peel(crashed, masters, clock);
-  // The new seed, and the credentials before it.
-  expect(createKeyRing(restarted.files, restarted.log).current().publicKey).toBe(first);
-  expect(restarted.busKey()).not.toBe(masters.record.busKeys.at(-1) ?? "");
-  restarted.renewer.attach(restarted.link);
-  const { publicKey: second } = await restarted.renewer.rekey();
-  expect([second === first, second, restarted.busKey()]).toEqual([
-    false,
-    masters.record.publicKey,
-    masters.record.busKeys.at(-1) ?? "",
-  ]);
-  restarted.renewer.stop();
+  const again = peel(crashed, masters, clock);
+  expect(again.busKey()).not.toBe(masters.record.busKeys.at(-1) ?? "");
+  again.renewer.attach(again.link);
+  expect((await again.renewer.rekey()).publicKey).not.toBe(first);
+  expect([again.busKey()]).toEqual(masters.record.busKeys.slice(-1));
+  for (const one of [renewer, again.renewer]) one.stop();
 });
 
 test("credentials that were cut off at any byte are recovered", async () => {

@@ -16,7 +16,7 @@ export interface Tally {
   /** Other operators must agree. */
   waiting: (Item & { approval: string; needs: number })[];
   leftOut: Item[];
-  /** Selected, and decided by somebody else before this run came to it. */
+  /** Selected, and decided by another operator before this run came to it. */
   meanwhile: Item[];
   failed: (Item & { error: string })[];
   /** Not begun, or the answer is missing, as the run ended early. */

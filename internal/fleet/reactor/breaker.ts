@@ -20,7 +20,7 @@ interface State {
 interface BreakerOptions {
   /** Maximum firings of a rule in any minute. One more opens its breaker. 0 means no breaker. */
   stormRate: number;
-  /** How long a breaker stays open. Once it has closed, the count begins anew. */
+  /** How long a breaker stays open. Once it has closed, it counts from zero. */
   cooldownMs: number;
   clock: Clock;
   onOpen?: (open: OpenBreaker) => void;
@@ -69,7 +69,7 @@ export function createBreakers({ stormRate, cooldownMs, clock, onOpen }: Breaker
       if (isOpen(state, now)) return false;
       delete state.open;
       if (isFull(state, now)) {
-        // Firings from before it opened would open it again at once, and a short cooldown would last a minute.
+        // Earlier firings would open it again at once, and a short cooldown would last a minute.
         const open = { openedAt: clock.now(), until: now + cooldownMs };
         states.set(rule, { fires: [], head: 0, open });
         onOpen?.(shown(rule, open));
