@@ -6,7 +6,8 @@ cd "$(dirname "$0")/.."
 . release/private-apt.sh
 
 target=$PWD/.tools/host-packages
-groups="docker:docker.io,docker-registry,busybox-static
+groups="cron:cron
+docker:docker.io,docker-registry,busybox-static
 firewall:firewalld,ufw,nftables,iptables
 lvm:lvm2,thin-provisioning-tools
 mysql:mariadb-server

@@ -1,4 +1,5 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { installPackages } from "../harness/host-packages.ts";
 import { hostTimeoutMs, openPrivateRoot } from "../harness/private-root.ts";
 import { brief, output, roundTrip } from "../harness/state-trips.ts";
 
@@ -211,19 +212,8 @@ done:
 
   test("crontabs", async () => {
     await using root = await openPrivateRoot();
-    await output(
-      root,
-      `useradd svc-test-user; which crontab || { cat >/usr/bin/crontab <<'END' && chmod +x /usr/bin/crontab; }
-#!/bin/sh
-# Takes what states use of crontab(1): -u user -l, and -u user - with the text as its input.
-file=/var/spool/cron/crontabs/$2
-mkdir -p /var/spool/cron/crontabs
-case $3 in
--l) cat $file 2>/dev/null || { echo "no crontab for $2" >&2; exit 1; } ;;
--) cat >$file ;;
-esac
-END`,
-    );
+    await installPackages(root, "cron");
+    await output(root, "useradd svc-test-user");
     await output(root, "printf '# mine\\n0 1 * * * /bin/own\\n' | crontab -u svc-test-user -");
     const there = `
 /usr/bin/backup --all:
@@ -248,6 +238,67 @@ MAILTO:
       '# mine\nMAILTO="ops@example.com"\n0 1 * * * /bin/own\n# svc:nightly Backup\n*/5 3 * * * /usr/bin/backup --all\n@daily /bin/hello',
     );
     expect(seen.gone).toBe(seen.before);
+  });
+
+  test("a crontab that Salt wrote, judged by crontab itself", async () => {
+    await using root = await openPrivateRoot();
+    await installPackages(root, "cron");
+    const salt = `MAILTO=me@example.com
+0 1 * * * /bin/own # caf\xe9
+# Lines below here are managed by Salt, do not edit
+PATH=/usr/bin:/bin
+# Back up SALT_CRON_IDENTIFIER:nightly-backup
+30 2 * * * /usr/local/bin/backup --all
+# SALT_CRON_IDENTIFIER:/bin/sync --now
+#DISABLED#*/5 * * * * /bin/sync --now
+# SALT_CRON_IDENTIFIER:hello
+@daily /bin/hello
+`;
+    const list = async () => {
+      const { stdout } = await root.run(["/bin/sh", "-c", "crontab -u root -l | base64"]);
+      return Buffer.from(stdout, "base64").toString("latin1");
+    };
+    expect(
+      (await root.run(["crontab", "-u", "root", "-"], { stdin: Buffer.from(salt, "latin1") })).code,
+    ).toBe(0);
+    const same = `
+backup:
+  cron.present: [{name: /usr/local/bin/backup --all}, {identifier: nightly-backup}, {minute: 30}, {hour: 2}, {comment: Back up}]
+/bin/sync --now:
+  cron.present: [{minute: "*/5"}, {commented: true}]
+/bin/hello:
+  cron.present: [{identifier: hello}, {special: "@daily"}]
+PATH:
+  cron.env_present: [{value: "/usr/bin:/bin"}]
+`;
+    const ids = ["backup", "/bin/sync --now", "/bin/hello", "PATH"];
+    expect(await brief(root, same)).toBe(ids.map((id) => `${id}:true`).join(" "));
+    expect(await list()).toBe(salt);
+    const changed = same
+      .replace("minute: 30", "minute: 31")
+      .replace("{commented: true}", "{commented: false}");
+    expect(await brief(root, changed)).toBe("backup:true+ /bin/sync --now:true+ /bin/hello:true PATH:true");
+    expect(await brief(root, changed)).toBe(ids.map((id) => `${id}:true`).join(" "));
+    expect(await list()).toBe(
+      salt
+        .replace("# Back up SALT_CRON_IDENTIFIER:nightly-backup\n30", "# svc:nightly-backup Back up\n31")
+        .replace("# SALT_CRON_IDENTIFIER:/bin/sync --now\n#DISABLED#", ""),
+    );
+    const gone = `
+any:
+  cron.absent: [{identifier: nightly-backup}]
+/bin/sync --now:
+  cron.absent: []
+PATH:
+  cron.env_absent: []
+`;
+    expect(await brief(root, gone)).toBe("any:true+ /bin/sync --now:true+ PATH:true+");
+    expect(await list()).toBe(
+      salt
+        .split("\n")
+        .filter((line) => !/PATH|backup|sync/.test(line))
+        .join("\n"),
+    );
   });
 
   test("packages, with versions, from a repository", async () => {

@@ -5,7 +5,7 @@ import type { PrivateRoot } from "./private-root.ts";
 const packages = join(import.meta.dir, "../../.tools/host-packages");
 
 /** Programs that `release/download-host-packages.sh` downloads for `make host`. */
-export type HostPackages = "docker" | "firewall" | "lvm" | "mysql" | "ruby" | "selinux" | "trace";
+export type HostPackages = "cron" | "docker" | "firewall" | "lvm" | "mysql" | "ruby" | "selinux" | "trace";
 
 /**
  * Installs Debian's own packages in a private root, which has no network. No package starts a service.

@@ -1,7 +1,7 @@
 import { closeSync, constants, lstatSync, openSync, readlinkSync, type Stats, statfsSync } from "node:fs";
 import { resolve } from "node:path";
+import { bytesOfText, textOfBytes } from "../byte-text.ts";
 import { SvcError } from "../errors.ts";
-import { nameOfBytes, pathOfName } from "./byte-name.ts";
 import { isFixedEntry } from "./level-trust.ts";
 
 /** A directory on the way to a path, as far as a walk has come. */
@@ -48,7 +48,7 @@ export function findLevel(path: string, make?: MakeMissing): Level {
         continue;
       }
       const at = `${level.reach}/${name}`;
-      const here = pathOfName(at);
+      const here = bytesOfText(at);
       let stats = lstatSync(here, { throwIfNoEntry: false });
       if (stats === undefined) {
         if (make === undefined) throw systemError("ENOENT");
@@ -59,7 +59,7 @@ export function findLevel(path: string, make?: MakeMissing): Level {
       if (stats.isSymbolicLink()) {
         if (!fixed) throw refusedLink(pathIn(level, name));
         if (++links > maxLinks) throw systemError("ELOOP");
-        const target = nameOfBytes(readlinkSync(here, { encoding: "buffer" }));
+        const target = textOfBytes(readlinkSync(here, { encoding: "buffer" }));
         left.push(...target.split("/").reverse());
         if (target.startsWith("/")) level = root;
       } else if (!stats.isDirectory()) throw systemError("ENOTDIR");
@@ -105,7 +105,7 @@ export function isTrusted(uid: number): boolean {
 }
 
 function open(at: string): { reach: string; fd: number; stats: Stats } {
-  const fd = openSync(pathOfName(at), levelFlags);
+  const fd = openSync(bytesOfText(at), levelFlags);
   const reach = `/proc/self/fd/${fd}`;
   const stats = lstatSync(`${reach}/.`, { throwIfNoEntry: false });
   if (stats !== undefined) return { reach, fd, stats };
@@ -119,7 +119,7 @@ function open(at: string): { reach: string; fd: number; stats: Stats } {
 /** Whether a user program serves the file system of a directory: it can claim any owner. */
 function isForeignMount({ stats }: Level, at: string, { dev }: Stats): boolean {
   // No other user can own a directory in the root, which mounting on it needs.
-  return stats !== undefined && dev !== stats.dev && statfsSync(pathOfName(at)).type === fuse;
+  return stats !== undefined && dev !== stats.dev && statfsSync(bytesOfText(at)).type === fuse;
 }
 
 export function refusedLink(path: string): SvcError {

@@ -17,8 +17,8 @@ import {
 } from "node:fs";
 import { rm } from "node:fs/promises";
 import { dirname } from "node:path";
+import { bytesOfText, textOfBytes } from "../byte-text.ts";
 import { SvcError } from "../errors.ts";
-import { nameOfBytes, pathOfName } from "./byte-name.ts";
 import { isErrno } from "./file.ts";
 import {
   closeLevel,
@@ -35,7 +35,7 @@ import { type FileAttributes, setOwnerAndMode } from "./owner-and-mode.ts";
 /**
  * A directory that stays the same while it is used, whatever other users do to its path. Everything that runs
  * as root writes through it. Names are single names in the directory; a symbolic link with such a name is
- * never followed. A name need not be UTF-8: see `nameOfBytes`.
+ * never followed. A name need not be UTF-8: see `textOfBytes`.
  */
 export interface OpenedDirectory extends Disposable {
   /** Its path without symbolic links, for messages. */
@@ -112,15 +112,15 @@ export function openParent(path: string): OpenedDirectory {
 }
 
 function openedDirectory(level: Level): OpenedDirectory {
-  const at = (name: string) => pathOfName(`${level.reach}/${name}`);
+  const at = (name: string) => bytesOfText(`${level.reach}/${name}`);
   return {
     path: level.path,
     reach: level.reach,
     isFixedPath: level.fd === undefined,
     own: level.stats ?? lstatSync("/"),
     stats: (name) => lstatSync(at(name), { throwIfNoEntry: false }),
-    names: () => readdirSync(at(""), { encoding: "buffer" }).map(nameOfBytes),
-    readLink: (name) => nameOfBytes(readlinkSync(at(name), { encoding: "buffer" })),
+    names: () => readdirSync(at(""), { encoding: "buffer" }).map(textOfBytes),
+    readLink: (name) => textOfBytes(readlinkSync(at(name), { encoding: "buffer" })),
     openFile: (name, flags, mode) =>
       openSync(at(name), flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, mode),
     enter: (name) => openedDirectory(enterLevel(level, name)),
@@ -131,7 +131,7 @@ function openedDirectory(level: Level): OpenedDirectory {
       const made = create(level, name);
       try {
         // The descriptor of the level only stands for the path.
-        const file = openSync(pathOfName(`${made.reach}/.`), constants.O_RDONLY | constants.O_DIRECTORY);
+        const file = openSync(bytesOfText(`${made.reach}/.`), constants.O_RDONLY | constants.O_DIRECTORY);
         try {
           setOwnerAndMode(file, attributes);
         } finally {
@@ -141,8 +141,8 @@ function openedDirectory(level: Level): OpenedDirectory {
         closeLevel(made);
       }
     },
-    link: (name, target) => symlinkSync(pathOfName(target), at(name)),
-    move: (name, into, newName) => renameSync(at(name), pathOfName(`${into.reach}/${newName}`)),
+    link: (name, target) => symlinkSync(bytesOfText(target), at(name)),
+    move: (name, into, newName) => renameSync(at(name), bytesOfText(`${into.reach}/${newName}`)),
     changeOwner: (name, uid, gid) => lchownSync(at(name), uid, gid),
     remove(name) {
       try {
@@ -169,7 +169,7 @@ function openedDirectory(level: Level): OpenedDirectory {
 }
 
 function create(level: Level, name: string): Level {
-  mkdirSync(pathOfName(`${level.reach}/${name}`), { mode: 0o700 });
+  mkdirSync(bytesOfText(`${level.reach}/${name}`), { mode: 0o700 });
   const made = enterLevel(level, name);
   if (isUntouched(made)) return made;
   closeLevel(made);
@@ -179,5 +179,5 @@ function create(level: Level, name: string): Level {
 /** Whether a directory is the one that was just created, as far as its owner, mode and contents tell. */
 function isUntouched({ stats, reach }: Level): boolean {
   const isOurs = stats?.uid === (process.geteuid?.() ?? 0) && (stats.mode & 0o777) === 0o700;
-  return isOurs && readdirSync(pathOfName(`${reach}/`)).length === 0;
+  return isOurs && readdirSync(bytesOfText(`${reach}/`)).length === 0;
 }

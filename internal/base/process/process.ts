@@ -1,6 +1,7 @@
 import { realpathSync, statSync } from "node:fs";
 import { constants } from "node:os";
 import { basename } from "node:path";
+import { bytesOfText } from "../byte-text.ts";
 import type { Clock } from "../clock.ts";
 import { quote } from "../cut.ts";
 import { defined } from "../defined.ts";
@@ -147,7 +148,7 @@ function start(options: ProcessOptions, outputs: readonly [Output, Output]): Bun
     return Bun.spawn([...change.wrapper, program, ...args], {
       cwd,
       env: { ...env },
-      stdin: stdin === undefined ? "ignore" : Buffer.from(stdin),
+      stdin: stdin === undefined ? "ignore" : Buffer.from(bytesOfText(stdin)),
       stdout: outputs[0].target,
       stderr: outputs[1].target,
       detached: true,

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { constants, lstatSync, readlinkSync, readSync, type Stats, statSync } from "node:fs";
 import { open, readdir } from "node:fs/promises";
+import { bytesOfText, shownText, textOfBytes } from "../../base/byte-text.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
-import { nameOfBytes, pathOfName, shownName } from "../../base/files/byte-name.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { findAccountIfPresent, findGroupIfPresent, type LookupDeps } from "../../base/process/account.ts";
 import { wholeCharacters } from "../../base/process/capture.ts";
@@ -61,11 +61,11 @@ export async function hashFile(path: string, form: string, signal: AbortSignal):
 
 /** Lists the names and types of the entries of a directory, sorted by name. */
 export async function listDirectory(path: string, limit: number): Promise<Plain> {
-  const found = (await readdir(path, { encoding: "buffer" })).map(nameOfBytes).sort();
+  const found = (await readdir(path, { encoding: "buffer" })).map(textOfBytes).sort();
   const entries = found.slice(0, limit).flatMap((name) => {
-    const stats = lstatSync(pathOfName(`${path}/${name}`), { throwIfNoEntry: false });
+    const stats = lstatSync(bytesOfText(`${path}/${name}`), { throwIfNoEntry: false });
     // It was removed since its name was read.
-    return stats === undefined ? [] : { name: shownName(name), type: typeOf(stats) };
+    return stats === undefined ? [] : { name: shownText(name), type: typeOf(stats) };
   });
   return found.length > limit ? { entries, omitted: found.length - limit } : { entries };
 }

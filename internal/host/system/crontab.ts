@@ -1,3 +1,4 @@
+import { textOfBytes } from "../../base/byte-text.ts";
 import { endOf } from "../../base/cut.ts";
 import { defined } from "../../base/defined.ts";
 import { attempt, SvcError } from "../../base/errors.ts";
@@ -19,16 +20,25 @@ export interface CronEntry {
 /** What Salt writes before an entry that cron does not run. */
 const disabledMark = "#DISABLED#";
 const marker = "# svc:";
+/** A longer one would lose its middle when it is written back. */
+const maxBytes = 1024 * 1024;
 
 /** An editable crontab. Entries of others are preserved. */
 export interface Crontab {
   entries(): readonly CronEntry[];
-  find(identifier: string): CronEntry | undefined;
-  /** Replaces the entry with the same identifier, or appends the entry. */
-  set(entry: CronEntry): void;
-  remove(identifier: string): void;
+  /**
+   * The entry with this identifier, or else the first one without any that runs this command, as of a person or an
+   * old release of Salt. A second entry would run the job twice.
+   */
+  find(identifier: string, command?: string): CronEntry | undefined;
+  /** Whether several entries carry this identifier. */
+  isRepeated(identifier: string): boolean;
+  /** Replaces the entries with the same identifier, or the one that `find` finds, or appends the entry. */
+  set(entry: CronEntry, command?: string): void;
+  /** Removes every entry with this identifier, and every one without any that runs this command. */
+  remove(identifier: string, command?: string): void;
   variable(name: string): string | undefined;
-  /** Sets a variable above every entry; `undefined` removes it. */
+  /** Sets a variable above every entry; `undefined` removes it, wherever it is set. */
   setVariable(name: string, value: string | undefined): void;
   text(): string;
 }
@@ -36,39 +46,51 @@ export interface Crontab {
 interface Line {
   text: string;
   entry?: CronEntry;
+  /** Whether a line above the entry has its identifier. */
+  isNamed?: boolean;
   variable?: string;
 }
 
 /**
  * Parses crontab(5). An entry with an identifier or a comment has a line `# svc:<identifier> <comment>` above
- * it; any other entry is found by its command.
+ * it, or `# <comment> SALT_CRON_IDENTIFIER:<identifier>` if Salt wrote it; any other entry is found by its command.
  */
 export function parseCrontab(text: string): Crontab {
-  const lines = readLines(text);
-  const indexOf = (identifier: string) => lines.findIndex(({ entry }) => entry?.identifier === identifier);
+  let lines = readLines(text);
+  const isCarried =
+    (identifier: string) =>
+    ({ entry, isNamed }: Line) =>
+      isNamed === true && entry?.identifier === identifier;
+  const runs =
+    (command: string) =>
+    ({ entry, isNamed }: Line) =>
+      isNamed === false && entry?.command === command;
+  const lineOf = (identifier: string, command = identifier) =>
+    lines.find(isCarried(identifier)) ?? lines.find(runs(command));
   return {
     entries: () => lines.flatMap(({ entry }) => entry ?? []),
-    find: (identifier) => lines[indexOf(identifier)]?.entry,
-    set(entry) {
-      const line = { text: formatEntry(entry), entry };
-      const at = indexOf(entry.identifier);
-      if (at === -1) lines.push(line);
-      else lines[at] = line;
+    find: (identifier, command) => lineOf(identifier, command)?.entry,
+    isRepeated: (identifier) => lines.filter(isCarried(identifier)).length > 1,
+    set(entry, command) {
+      const isNamed = entry.identifier !== entry.command;
+      const line = { text: formatEntry(entry), entry, isNamed };
+      const old = lineOf(entry.identifier, command);
+      const rest = lines.filter((each) => each === old || !isCarried(entry.identifier)(each));
+      lines = old === undefined ? [...rest, line] : rest.map((each) => (each === old ? line : each));
     },
-    remove(identifier) {
-      const at = indexOf(identifier);
-      if (at !== -1) lines.splice(at, 1);
+    remove(identifier, command = identifier) {
+      lines = lines.filter((each) => !isCarried(identifier)(each) && !runs(command)(each));
     },
     variable(name) {
       const line = lines.find(({ variable }) => variable === name);
       return line === undefined ? undefined : valueIn(line.text);
     },
     setVariable(name, value) {
-      const at = lines.findIndex(({ variable }) => variable === name);
       if (value === undefined) {
-        if (at !== -1) lines.splice(at, 1);
+        lines = lines.filter(({ variable }) => variable !== name);
         return;
       }
+      const at = lines.findIndex(({ variable }) => variable === name);
       const line = { text: `${name}="${value}"`, variable: name };
       if (at !== -1) lines[at] = line;
       else {
@@ -110,16 +132,23 @@ function readLines(text: string): Line[] {
 function withMarker(lines: Line[], raw: string, read: Omit<CronEntry, "identifier" | "comment">): Line {
   const { command } = read;
   const { text: above = "", entry: other } = lines.at(-1) ?? {};
-  if (other !== undefined || !above.startsWith(marker))
-    return { text: raw, entry: { identifier: command, ...read } };
+  const found = other === undefined ? readMarker(above) : undefined;
+  if (found === undefined) return { text: raw, entry: { identifier: command, ...read }, isNamed: false };
   lines.pop();
-  const [, identifier = "", comment] = /^# svc:(\S*)(?: (.*))?$/.exec(above) ?? [];
-  const entry: CronEntry = {
-    identifier: identifier === "" ? command : decoded(identifier),
-    ...read,
-    ...defined({ comment }),
-  };
-  return { text: `${above}\n${raw}`, entry };
+  const { identifier = command, comment } = found;
+  const isNamed = found.identifier !== undefined;
+  return { text: `${above}\n${raw}`, entry: { identifier, ...read, ...defined({ comment }) }, isNamed };
+}
+
+/** What a line above an entry says of it. */
+function readMarker(line: string): Partial<Pick<CronEntry, "identifier" | "comment">> | undefined {
+  const [isOwn, word = "", own] = /^# svc:(\S*)(?: (.*))?$/.exec(line) ?? [];
+  if (isOwn !== undefined)
+    return defined({ identifier: word === "" ? undefined : decoded(word), comment: own });
+  const [isSalt, said = "", id = ""] = /^#[# ]*(.*?)\s*SALT_CRON_IDENTIFIER(?::(.*))?$/.exec(line) ?? [];
+  if (isSalt === undefined) return undefined;
+  const identifier = id === "" || id === "NO ID SET" ? undefined : id;
+  return defined({ identifier, comment: said === "" ? undefined : said });
 }
 
 function formatEntry({ identifier, schedule, command, comment, disabled }: CronEntry): string {
@@ -145,7 +174,8 @@ function valueIn(line: string): string {
 export function readCrontab(system: System, user: string): Promise<string> {
   requireCrontab(system);
   return system.memo(`crontab of ${user}`, async () => {
-    const { code, stdout, stderr } = await system.run(["crontab", "-u", user, "-l"]);
+    const options = { outputLimit: maxBytes, decode: textOfBytes };
+    const { code, stdout, stderr } = await system.run(["crontab", "-u", user, "-l"], options);
     if (code === 0) return stdout;
     if (/no crontab for|can't open/i.test(stderr)) return "";
     throw new SvcError("bad_request", `cannot read the crontab of ${user}: ${endOf(stderr.trim(), 400)}`);
@@ -155,7 +185,9 @@ export function readCrontab(system: System, user: string): Promise<string> {
 /** @throws SvcError with the error output */
 export async function writeCrontab(system: System, user: string, text: string): Promise<void> {
   requireCrontab(system);
-  await succeed(system, `write the crontab of ${user}`, ["crontab", "-u", user, "-"], { stdin: text });
+  await succeed(system, `write the crontab of ${user}`, ["crontab", "-u", user, "-"], {
+    stdin: text,
+  });
 }
 
 function requireCrontab(system: System): void {

@@ -63,6 +63,19 @@ test("files and links of the system are written, replaced and removed", () => {
   );
 });
 
+test("bytes that are not UTF-8 stay in a file that is read and written", () => {
+  using directory = temporaryDirectory("system");
+  const path = join(directory.path, "hosts");
+  const line = Buffer.from("10.0.0.1 a # caf\xe9 \xff\n", "latin1");
+  writeFileSync(path, line);
+  const system = host();
+  const text = system.read(path) ?? "";
+  expect(text).toContain("10.0.0.1 a # caf");
+  expect(system.readOwn(path)).toBe(text);
+  system.write(path, `${text}10.0.0.2 é\n`);
+  expect(readFileSync(path)).toEqual(Buffer.concat([line, Buffer.from("10.0.0.2 é\n")]));
+});
+
 test("nothing is written or read outside while a user replaces the directories", async () => {
   await using hostile = await startHostileHome(64);
   const system = host();

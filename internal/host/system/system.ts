@@ -9,11 +9,12 @@ import {
   statSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { bytesOfText, textOfBytes } from "../../base/byte-text.ts";
 import type { Clock } from "../../base/clock.ts";
 import { endOf } from "../../base/cut.ts";
 import { defined } from "../../base/defined.ts";
 import { attempt, SvcError } from "../../base/errors.ts";
-import { isErrno, publicMode, readTextIfPresent, reasonOf, temporaryName } from "../../base/files/file.ts";
+import { isErrno, publicMode, reasonOf, temporaryName } from "../../base/files/file.ts";
 import { openDirectory, openParent } from "../../base/files/opened-directory.ts";
 import { replaceEntryNow, writeWhole } from "../../base/files/replace-entry.ts";
 import { cleanEnvironment, programPath } from "../../base/process/environment.ts";
@@ -35,13 +36,19 @@ export interface ProgramOptions {
   timeoutMs?: number;
   /** Maximum bytes kept of each stream; 128 KiB by default. */
   outputLimit?: number;
+  /** Makes a text of the output; UTF-8 with replacement characters by default. */
+  decode?(bytes: Buffer): string;
   /** Runs as this user, in the user's home directory. */
   account?: Account;
 }
 
 /** The interface between drivers and the host, which tests can replace. Paths are absolute. */
 export interface System {
-  /** Text of a file; `undefined` when it does not exist. @throws SvcError `storage` */
+  /**
+   * Text of a file; `undefined` when it does not exist. Bytes that are not UTF-8 are kept, see `textOfBytes`.
+   *
+   * @throws SvcError `storage`
+   */
   read(path: string): string | undefined;
   /** Content of a file; `undefined` when it does not exist. @throws SvcError `storage` */
   readBytes(path: string): Uint8Array | undefined;
@@ -118,8 +125,11 @@ export function systemOf(call: HostCall): System {
 
 function localSystem({ clock, signal, facts }: HostCall, cache: Map<string, unknown>): System {
   return {
-    read: (path) => touching("read", path, () => readTextIfPresent(path)),
-    readBytes: (path) => touching("read", path, () => (existsSync(path) ? readFileSync(path) : undefined)),
+    read(path) {
+      const bytes = touching("read", path, () => readIfPresent(path));
+      return bytes === undefined ? undefined : textOfBytes(bytes);
+    },
+    readBytes: (path) => touching("read", path, () => readIfPresent(path)),
     readOwn: (path) => touching("read", path, () => readOwn(path)),
     list: listDirectory,
     exists: existsSync,
@@ -132,7 +142,8 @@ function localSystem({ clock, signal, facts }: HostCall, cache: Map<string, unkn
         const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? publicMode;
         using directory = openParent(path);
         const attributes = { uid: undefined, gid: undefined, mode: mode & 0o7777 };
-        replaceEntryNow(directory, basename(path), Buffer.from(content), attributes);
+        const bytes = typeof content === "string" ? bytesOfText(content) : content;
+        replaceEntryNow(directory, basename(path), Buffer.from(bytes), attributes);
       }),
     makeDirectories: (path) =>
       touching("create", path, () => {
@@ -226,6 +237,15 @@ function linkTarget(path: string): string | undefined {
   return attempt(() => readlinkSync(path));
 }
 
+function readIfPresent(path: string): Buffer | undefined {
+  try {
+    return readFileSync(path);
+  } catch (cause) {
+    if (isErrno(cause, "ENOENT")) return undefined;
+    throw cause;
+  }
+}
+
 function realPath(path: string): string {
   const above = dirname(path);
   return attempt(() => realpathSync(path)) ?? (above === path ? path : join(realPath(above), basename(path)));
@@ -240,7 +260,7 @@ function readOwn(path: string): string | undefined {
     if (!isFile) throw new SvcError("bad_request", `${path} is not a regular file`);
     const file = directory.openFile(name, constants.O_RDONLY);
     try {
-      return readFileSync(file, "utf8");
+      return textOfBytes(readFileSync(file));
     } finally {
       closeSync(file);
     }

@@ -8,8 +8,8 @@ import {
   type Stats,
   statSync,
 } from "node:fs";
+import { shownText, textOfBytes } from "../../base/byte-text.ts";
 import { attempt, SvcError } from "../../base/errors.ts";
-import { nameOfBytes, shownName } from "../../base/files/byte-name.ts";
 import { isErrno, reasonOf } from "../../base/files/file.ts";
 import { openForReading } from "../../base/files/open-for-reading.ts";
 import type { Plain } from "../../base/msgpack.ts";
@@ -166,7 +166,7 @@ function contentOf(path: string): string {
 }
 
 function namesIn(path: string): string[] {
-  return readdirSync(path, { encoding: "buffer" }).map(nameOfBytes).map(shownName).sort();
+  return readdirSync(path, { encoding: "buffer" }).map(textOfBytes).map(shownText).sort();
 }
 
 function contentIfAny(path: string): string | undefined {

@@ -1,5 +1,5 @@
+import { bytesOfText, shownText, textOfBytes } from "../../../base/byte-text.ts";
 import { quote } from "../../../base/cut.ts";
-import { nameOfBytes, pathOfName, shownName } from "../../../base/files/byte-name.ts";
 import { cleanEnvironment } from "../../../base/process/environment.ts";
 import { runProcess } from "../../../base/process/process.ts";
 import { type StateContext, StateFailure } from "../../function/mod.ts";
@@ -66,7 +66,7 @@ async function run(argv: readonly string[], { clock, signal }: StateContext): Pr
     umask: 0o022,
     timeoutMs,
     outputLimit: listBytes,
-    decode: nameOfBytes,
+    decode: textOfBytes,
     clock,
     signal,
   });
@@ -75,7 +75,7 @@ async function run(argv: readonly string[], { clock, signal }: StateContext): Pr
     throw new StateFailure(`${argv[0]} took longer than ${timeoutMs / 60_000} minutes`);
   if (code !== 0) {
     const [line = `it ended with ${code}`] = stderr.text.trim().split("\n");
-    throw new StateFailure(`cannot extract the archive: ${shownName(line)}`);
+    throw new StateFailure(`cannot extract the archive: ${shownText(line)}`);
   }
   if (stdout.omitted > 0) throw new StateFailure("the archive has too many members");
   return stdout.text;
@@ -90,7 +90,7 @@ function unescaped(name: string): string {
   const parts = name.split(/(\\[0-7]{3}|\\[\s\S])/).map((part, index) => {
     const code = index % 2 === 0 ? "" : part.slice(1);
     if (code.length === 3) return Buffer.of(Number.parseInt(code, 8));
-    return Buffer.from(pathOfName(letters[code] ?? part));
+    return Buffer.from(bytesOfText(letters[code] ?? part));
   });
-  return nameOfBytes(Buffer.concat(parts));
+  return textOfBytes(Buffer.concat(parts));
 }

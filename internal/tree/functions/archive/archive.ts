@@ -1,8 +1,8 @@
 import { closeSync, readdirSync, readSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { shownText } from "../../../base/byte-text.ts";
 import { attempt, describeError } from "../../../base/errors.ts";
-import { shownName } from "../../../base/files/byte-name.ts";
 import { openForReading, type ReadableFile } from "../../../base/files/open-for-reading.ts";
 import { type OpenedDirectory, openDirectory, openParent } from "../../../base/files/opened-directory.ts";
 import { createPrivateDirectory } from "../../../base/files/private-directory.ts";
@@ -155,7 +155,7 @@ async function planExtraction(wish: Wish, compare: boolean, context: StateContex
     );
     if (missing.length === 0)
       return { changes: {}, comment: `${source.name} is already extracted to ${target}` };
-    change.missing = missing.slice(0, maxNamed).map(shownName);
+    change.missing = missing.slice(0, maxNamed).map(shownText);
     if (missing.length > maxNamed) change.missing_in_all = missing.length;
   }
   return {
@@ -315,7 +315,7 @@ function checkStaged(staging: OpenedDirectory, limits: ArchiveLimits): void {
       links.set(stats.ino, link);
     } else if (!stats.isDirectory() && !stats.isSymbolicLink()) {
       throw new StateFailure(
-        `the archive is not extracted: ${shownName(relative)} is a ${kindOf(at, stats)}`,
+        `the archive is not extracted: ${shownText(relative)} is a ${kindOf(at, stats)}`,
       );
     }
     checkLimits(limits, size);
@@ -323,7 +323,7 @@ function checkStaged(staging: OpenedDirectory, limits: ArchiveLimits): void {
   const outside = [...links.values()].find(({ expected, found }) => found !== expected);
   if (outside !== undefined) {
     throw new StateFailure(
-      `the archive is not extracted: ${shownName(outside.path)} is a link to a file elsewhere`,
+      `the archive is not extracted: ${shownText(outside.path)} is a link to a file elsewhere`,
     );
   }
 }
@@ -347,14 +347,14 @@ function moveIn(staging: OpenedDirectory, into: OpenedDirectory, { target, strip
         if (there === undefined) makeDirectoryIn(parent, own, { ...attributes, mode: stats.mode & 0o1777 });
         else if (!there.isDirectory()) {
           throw new StateFailure(
-            `${shownName(to)} is a ${kindOf(`${parent.reach}/${own}`, there)}, not a directory`,
+            `${shownText(to)} is a ${kindOf(`${parent.reach}/${own}`, there)}, not a directory`,
           );
         } else setLinkOwner(parent, own, attributes);
         open.push({ at: left.join("/"), directory: touching("open", to, () => parent.enter(own)) });
         continue;
       }
       if (there?.isDirectory() === true)
-        throw new StateFailure(`${shownName(to)} is a directory, not a file`);
+        throw new StateFailure(`${shownText(to)} is a directory, not a file`);
       setLinkOwner(from, name, attributes);
       touching("write", to, () => from.move(name, parent, own));
     }

@@ -1,4 +1,4 @@
-import { shownName } from "../../../base/files/byte-name.ts";
+import { shownText } from "../../../base/byte-text.ts";
 import { type Changes, type StateContext, StateFailure } from "../../function/mod.ts";
 import { kindOf, realPathOf, touching } from "./inspect.ts";
 import { mountsAt } from "./mounts.ts";
@@ -32,7 +32,7 @@ export function planClean(
   const kept = keptPaths(directory, { whole, leading: new Set(leading) }, isExcluded);
   const changes: Changes = {};
   for (const { path, at, stats } of removable(directory, kept)) {
-    changes[shownName(path)] = { removed: kindOf(at, stats) };
+    changes[shownText(path)] = { removed: kindOf(at, stats) };
   }
   return {
     changes,

@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { shownName } from "../../../base/files/byte-name.ts";
+import { shownText } from "../../../base/byte-text.ts";
 import type { Plain } from "../../../base/msgpack.ts";
 import { arg } from "../../../host/modules/mod.ts";
 import { type Changes, defineState, type Plan, type StateContext, StateFailure } from "../../function/mod.ts";
@@ -180,7 +180,7 @@ function* differing(path: string, { files, directories, depth }: Below): Generat
 async function differencesBelow(path: string, below: Below, context: StateContext): Promise<Changes> {
   const changes: Changes = {};
   for (const [entry, wanted] of differing(path, below)) {
-    changes[shownName(entry.path)] = await attributeChanges(entry.stats, wanted, context);
+    changes[shownText(entry.path)] = await attributeChanges(entry.stats, wanted, context);
   }
   return changes;
 }

@@ -8,8 +8,8 @@ import {
   type Stats,
 } from "node:fs";
 import { basename } from "node:path";
+import { bytesOfText, shownText, textOfBytes } from "../../../base/byte-text.ts";
 import { attempt, SvcError } from "../../../base/errors.ts";
-import { nameOfBytes, pathOfName, shownName } from "../../../base/files/byte-name.ts";
 import { isErrno, reasonOf } from "../../../base/files/file.ts";
 import { type OpenedDirectory, openParent } from "../../../base/files/opened-directory.ts";
 import { StateFailure } from "../../function/mod.ts";
@@ -20,7 +20,7 @@ const readFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLO
 /** Stats of a path; `undefined` when it does not exist. Does not follow a symbolic link. */
 export function statIfPresent(path: string): Stats | undefined {
   try {
-    return lstatSync(pathOfName(path), { throwIfNoEntry: false });
+    return lstatSync(bytesOfText(path), { throwIfNoEntry: false });
   } catch (cause) {
     if (isErrno(cause, "ENOTDIR")) return undefined;
     throw failureOf("access", path, cause);
@@ -34,7 +34,7 @@ export function statIfPresent(path: string): Stats | undefined {
 export function readRegular(path: string): Buffer {
   try {
     // Numeric flags work, but the types of the runtime only allow strings.
-    return readFileSync(pathOfName(path), { flag: readFlags as unknown as string });
+    return readFileSync(bytesOfText(path), { flag: readFlags as unknown as string });
   } catch (cause) {
     throw failureOf("read", path, cause);
   }
@@ -61,7 +61,7 @@ export function readEntry(directory: OpenedDirectory, name: string): Buffer {
 /** Resolves all symbolic links of a path; returns the path itself when it does not exist. */
 export function realPathOf(path: string): string {
   try {
-    return nameOfBytes(realpathSync(pathOfName(path), { encoding: "buffer" }));
+    return textOfBytes(realpathSync(bytesOfText(path), { encoding: "buffer" }));
   } catch (cause) {
     if (isErrno(cause, "ENOENT")) return path;
     throw failureOf("follow", path, cause);
@@ -80,12 +80,12 @@ export function kindOf(path: string, stats: Stats): string {
 
 function symbolicLink(path: string): string {
   // It was replaced meanwhile.
-  return attempt(() => `symbolic link to ${shownName(targetOf(path))}`, "symbolic link");
+  return attempt(() => `symbolic link to ${shownText(targetOf(path))}`, "symbolic link");
 }
 
 /** The target of a symbolic link. */
 export function targetOf(path: string): string {
-  return nameOfBytes(readlinkSync(pathOfName(path), { encoding: "buffer" }));
+  return textOfBytes(readlinkSync(bytesOfText(path), { encoding: "buffer" }));
 }
 
 /**
@@ -106,8 +106,8 @@ export function touching<Value>(what: string, path: string, run: () => Value): V
 export function failureOf(what: string, path: string, cause: unknown): unknown {
   if (cause instanceof StateFailure) return cause;
   if (cause instanceof SvcError && cause.kind === "forbidden") {
-    return new StateFailure(`cannot ${what} ${shownName(path)}: ${cause.message}`, {}, { cause });
+    return new StateFailure(`cannot ${what} ${shownText(path)}: ${cause.message}`, {}, { cause });
   }
   if (cause instanceof SvcError || !(cause instanceof Error) || !("code" in cause)) return cause;
-  return new StateFailure(`cannot ${what} ${shownName(path)}: ${reasonOf(cause)}`, {}, { cause });
+  return new StateFailure(`cannot ${what} ${shownText(path)}: ${reasonOf(cause)}`, {}, { cause });
 }

@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { shownName } from "../../../base/files/byte-name.ts";
+import { shownText } from "../../../base/byte-text.ts";
 import { temporaryName } from "../../../base/files/file.ts";
 import { openParent } from "../../../base/files/opened-directory.ts";
 import type { Plain } from "../../../base/msgpack.ts";
@@ -50,7 +50,7 @@ export const fileSymlink = defineState({
     const changes: { [name: string]: Plain } = {};
     if (before === undefined) changes.created = true;
     else if (link === undefined) changes.type = { old: kindOf(path, before), new: "symbolic link" };
-    if (!same) changes.target = link === undefined ? target : { old: shownName(targetOf(path)), new: target };
+    if (!same) changes.target = link === undefined ? target : { old: shownText(targetOf(path)), new: target };
     Object.assign(changes, await attributeChanges(link, attributes, context));
     return {
       changes: { [path]: changes },

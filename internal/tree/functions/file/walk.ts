@@ -1,10 +1,10 @@
 import type { Stats } from "node:fs";
-import { shownName } from "../../../base/files/byte-name.ts";
+import { shownText } from "../../../base/byte-text.ts";
 import { type OpenedDirectory, openDirectory } from "../../../base/files/opened-directory.ts";
 import { StateFailure } from "../../function/mod.ts";
 import { touching } from "./inspect.ts";
 
-/** An entry below a directory. Its name need not be UTF-8: people read `shownName` of it. */
+/** An entry below a directory. Its name need not be UTF-8: people read `shownText` of it. */
 export interface Entry {
   /** Its path, for messages and comparisons. */
   path: string;
@@ -45,7 +45,7 @@ export function* walk(
     named: Pick<Entry, "path" | "relative">,
     above: number,
   ): Generator<Entry> {
-    if (above > maxDepth) throw new StateFailure(`${shownName(named.path)} is nested too deep`);
+    if (above > maxDepth) throw new StateFailure(`${shownText(named.path)} is nested too deep`);
     const names = touching("read", named.path, () => directory.names()).sort();
     for (const name of names) {
       const stats = directory.stats(name);

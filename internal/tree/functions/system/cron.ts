@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { shownText } from "../../../base/byte-text.ts";
 import { quote } from "../../../base/cut.ts";
 import { defined } from "../../../base/defined.ts";
 import type { Plain } from "../../../base/msgpack.ts";
@@ -57,29 +58,31 @@ export const cronStates: readonly StateFunction[] = [
     },
     plan(name, { user = "root", special, identifier = name, comment, commented, ...times }, context) {
       refuseWith(refuseLine("name", name));
-      const own = `${context.facts.get("id")} ${identifier}`;
-      const schedule = special ?? fields.map((each) => timeOf(times[each], each, own)).join(" ");
+      const host = `${context.facts.get("id")} ${identifier}`;
+      const schedule = special ?? fields.map((each) => timeOf(times[each], each, host)).join(" ");
       const disabled = commented === true ? (true as const) : undefined;
       const entry = { identifier, schedule, command: name, ...defined({ comment, disabled }) };
+      const own = commandOf(name, context);
       return planEdit(user, context, (crontab) => {
-        const found = crontab.find(identifier);
+        const found = crontab.find(identifier, own);
         const isSame = found?.schedule === schedule && found.command === name && found.comment === comment;
-        if (isSame && found.disabled === disabled) return {};
-        crontab.set(entry);
+        const isNamed = found?.identifier === identifier && !crontab.isRepeated(identifier);
+        if (isSame && isNamed && found.disabled === disabled) return {};
+        crontab.set(entry, own);
         return { [identifier]: { old: found === undefined ? "" : shown(found), new: shown(entry) } };
       });
     },
   }),
   defineState({
     name: "cron.absent",
-    doc: "Ensures that a crontab has no entry with this identifier or, without one, with this command.",
+    doc: "Ensures that a crontab has no entry with this identifier, and none without any that runs this command.",
     args: { user, identifier },
     plan(name, { user = "root", identifier = name }, context) {
       return planEdit(user, context, (crontab) => {
-        const found = crontab.find(identifier);
+        const found = crontab.find(identifier, name);
         if (found === undefined) return {};
-        crontab.remove(identifier);
-        return { [identifier]: { old: `${found.schedule} ${found.command}`, new: "" } };
+        crontab.remove(identifier, name);
+        return { [identifier]: { old: shown(found), new: "" } };
       });
     },
   }),
@@ -116,8 +119,17 @@ export const cronStates: readonly StateFunction[] = [
   }),
 ];
 
+/**
+ * The command by which an entry without an identifier is taken over; `undefined` if another state of the run may mean
+ * that entry.
+ */
+function commandOf(name: string, { described }: StateContext): string | undefined {
+  const same = described.filter((each) => each.function === "cron.present" && each.name === name);
+  return same.length > 1 ? undefined : name;
+}
+
 function shown({ schedule, command, disabled }: CronEntry): string {
-  return `${disabled ? "disabled: " : ""}${schedule} ${command}`;
+  return shownText(`${disabled ? "disabled: " : ""}${schedule} ${command}`);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { nameOfBytes, pathOfName, shownName } from "./byte-name.ts";
+import { bytesOfText, shownText, textOfBytes } from "./byte-text.ts";
 
 const latin = (text: string) => Buffer.from(text, "latin1");
 
@@ -13,22 +13,22 @@ test.each([
   ["\xed\xb3\xa9", "\udced\udcb3\udca9", "\\xed\\xb3\\xa9"],
   ["\xc0\xaf", "\udcc0\udcaf", "\\xc0\\xaf"],
 ])("the name %j has the text %j", (bytes, text, shown) => {
-  expect(nameOfBytes(latin(bytes))).toBe(text);
-  expect(Buffer.from(pathOfName(text))).toEqual(latin(bytes));
-  expect(shownName(text)).toBe(shown);
+  expect(textOfBytes(latin(bytes))).toBe(text);
+  expect(Buffer.from(bytesOfText(text))).toEqual(latin(bytes));
+  expect(shownText(text)).toBe(shown);
 });
 
 test("every name leads back to its bytes, and every text of characters is itself", () => {
   fc.assert(
     fc.property(fc.uint8Array(), (bytes) => {
-      expect(Buffer.from(pathOfName(nameOfBytes(Buffer.from(bytes))))).toEqual(Buffer.from(bytes));
+      expect(Buffer.from(bytesOfText(textOfBytes(Buffer.from(bytes))))).toEqual(Buffer.from(bytes));
     }),
   );
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), (text) => {
       if (!text.isWellFormed()) return;
-      expect(nameOfBytes(Buffer.from(text))).toBe(text);
-      expect([pathOfName(text), shownName(text)]).toEqual([text, text]);
+      expect(textOfBytes(Buffer.from(text))).toBe(text);
+      expect([bytesOfText(text), shownText(text)]).toEqual([text, text]);
     }),
   );
 });

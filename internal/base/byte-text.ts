@@ -1,29 +1,30 @@
 import { isUtf8 } from "node:buffer";
 
 /**
- * Names on Linux are bytes, and of old ones some are not UTF-8. Bytes that are not are half characters in a text
- * (U+DC80 to U+DCFF, as in Python), so that the text leads back to the same entry: with replacement characters it
- * would lead to one that does not exist, which looks like one that was just removed. Only operators of
- * texts keep the halves: the functions of `node:path` and of `node:fs` replace them.
+ * Names on Linux, and what people write into files, are bytes, and old ones are not always UTF-8. Bytes that are not
+ * are half characters in a text (U+DC80 to U+DCFF, as in Python), so that the text leads back to the same bytes:
+ * with replacement characters a name would lead to no entry, which looks like one that was just removed, and a file
+ * that is written back would lose what others wrote. Only operators of texts keep the halves: the functions of
+ * `node:path` and of `node:fs` replace them.
  */
-export function nameOfBytes(bytes: Buffer): string {
+export function textOfBytes(bytes: Buffer): string {
   if (isUtf8(bytes)) return bytes.toString();
-  let name = "";
+  let text = "";
   for (let at = 0; at < bytes.length; ) {
     const [byte = 0] = bytes.subarray(at);
     const length = lengthAfter(byte);
     const character = bytes.subarray(at, at + length);
     const isWhole = character.length === length && isUtf8(character);
-    name += isWhole ? character.toString() : String.fromCharCode(halves + byte);
+    text += isWhole ? character.toString() : String.fromCharCode(halves + byte);
     at += isWhole ? length : 1;
   }
-  return name;
+  return text;
 }
 
-/** A path for system calls: the bytes that its text stands for. */
-export function pathOfName(path: string): string | Buffer {
-  if (path.isWellFormed()) return path;
-  const parts = path.split(/(\p{Surrogate})/u);
+/** What a text stands for, for system calls. */
+export function bytesOfText(text: string): string | Buffer {
+  if (text.isWellFormed()) return text;
+  const parts = text.split(/(\p{Surrogate})/u);
   return Buffer.concat(
     parts.map((part) => {
       const byte = byteOf(part);
@@ -32,9 +33,9 @@ export function pathOfName(path: string): string | Buffer {
   );
 }
 
-/** A path for people: bytes that are not UTF-8 as in `caf\xe9`. */
-export function shownName(path: string): string {
-  return path.replace(/\p{Surrogate}/gu, (half) => {
+/** A text for people: bytes that are not UTF-8 as in `caf\xe9`. */
+export function shownText(text: string): string {
+  return text.replace(/\p{Surrogate}/gu, (half) => {
     const byte = byteOf(half);
     return byte === undefined ? "\ufffd" : `\\x${byte.toString(16)}`;
   });
