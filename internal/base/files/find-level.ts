@@ -1,7 +1,7 @@
 import { closeSync, constants, lstatSync, openSync, readlinkSync, type Stats, statfsSync } from "node:fs";
 import { resolve } from "node:path";
-import { bytesOfText, textOfBytes } from "../byte-text.ts";
 import { SvcError } from "../errors.ts";
+import { bytesOfText, textOfBytes } from "./byte-text.ts";
 import { isFixedEntry } from "./level-trust.ts";
 
 /** A directory on the way to a path, as far as a walk has come. */

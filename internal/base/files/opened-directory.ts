@@ -17,8 +17,8 @@ import {
 } from "node:fs";
 import { rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { bytesOfText, textOfBytes } from "../byte-text.ts";
 import { SvcError } from "../errors.ts";
+import { bytesOfText, textOfBytes } from "./byte-text.ts";
 import { isErrno } from "./file.ts";
 import {
   closeLevel,

@@ -1,11 +1,11 @@
 import { realpathSync, statSync } from "node:fs";
 import { constants } from "node:os";
 import { basename } from "node:path";
-import { bytesOfText } from "../byte-text.ts";
 import type { Clock } from "../clock.ts";
 import { quote } from "../cut.ts";
 import { defined } from "../defined.ts";
 import { SvcError } from "../errors.ts";
+import { bytesOfText } from "../files/byte-text.ts";
 import { reasonOf } from "../files/file.ts";
 import type { CapturedText } from "./capture.ts";
 import { type Output, openOutput } from "./output.ts";

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { constants, lstatSync, readlinkSync, readSync, type Stats, statSync } from "node:fs";
 import { open, readdir } from "node:fs/promises";
-import { bytesOfText, shownText, textOfBytes } from "../../base/byte-text.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
+import { bytesOfText, shownText, textOfBytes } from "../../base/files/byte-text.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { findAccountIfPresent, findGroupIfPresent, type LookupDeps } from "../../base/process/account.ts";
 import { wholeCharacters } from "../../base/process/capture.ts";

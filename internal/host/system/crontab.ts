@@ -1,7 +1,7 @@
-import { textOfBytes } from "../../base/byte-text.ts";
 import { endOf } from "../../base/cut.ts";
 import { defined } from "../../base/defined.ts";
 import { attempt, SvcError } from "../../base/errors.ts";
+import { textOfBytes } from "../../base/files/byte-text.ts";
 import { type System, succeed } from "./system.ts";
 
 /** An entry of a crontab. */

@@ -9,11 +9,11 @@ import {
   statSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { bytesOfText, textOfBytes } from "../../base/byte-text.ts";
 import type { Clock } from "../../base/clock.ts";
 import { endOf } from "../../base/cut.ts";
 import { defined } from "../../base/defined.ts";
 import { attempt, SvcError } from "../../base/errors.ts";
+import { bytesOfText, textOfBytes } from "../../base/files/byte-text.ts";
 import { isErrno, publicMode, reasonOf, temporaryName } from "../../base/files/file.ts";
 import { openDirectory, openParent } from "../../base/files/opened-directory.ts";
 import { replaceEntryNow, writeWhole } from "../../base/files/replace-entry.ts";

@@ -8,8 +8,8 @@ import {
   type Stats,
   statSync,
 } from "node:fs";
-import { shownText, textOfBytes } from "../../base/byte-text.ts";
 import { attempt, SvcError } from "../../base/errors.ts";
+import { shownText, textOfBytes } from "../../base/files/byte-text.ts";
 import { isErrno, reasonOf } from "../../base/files/file.ts";
 import { openForReading } from "../../base/files/open-for-reading.ts";
 import type { Plain } from "../../base/msgpack.ts";

@@ -1,5 +1,5 @@
-import { bytesOfText, shownText, textOfBytes } from "../../../base/byte-text.ts";
 import { quote } from "../../../base/cut.ts";
+import { bytesOfText, shownText, textOfBytes } from "../../../base/files/byte-text.ts";
 import { cleanEnvironment } from "../../../base/process/environment.ts";
 import { runProcess } from "../../../base/process/process.ts";
 import { type StateContext, StateFailure } from "../../function/mod.ts";

@@ -1,8 +1,8 @@
 import { closeSync, readdirSync, readSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { shownText } from "../../../base/byte-text.ts";
 import { attempt, describeError } from "../../../base/errors.ts";
+import { shownText } from "../../../base/files/byte-text.ts";
 import { openForReading, type ReadableFile } from "../../../base/files/open-for-reading.ts";
 import { type OpenedDirectory, openDirectory, openParent } from "../../../base/files/opened-directory.ts";
 import { createPrivateDirectory } from "../../../base/files/private-directory.ts";

@@ -1,4 +1,4 @@
-import { shownText } from "../../../base/byte-text.ts";
+import { shownText } from "../../../base/files/byte-text.ts";
 import { type Changes, type StateContext, StateFailure } from "../../function/mod.ts";
 import { kindOf, realPathOf, touching } from "./inspect.ts";
 import { mountsAt } from "./mounts.ts";

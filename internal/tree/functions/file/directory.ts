@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { shownText } from "../../../base/byte-text.ts";
+import { shownText } from "../../../base/files/byte-text.ts";
 import type { Plain } from "../../../base/msgpack.ts";
 import { arg } from "../../../host/modules/mod.ts";
 import { type Changes, defineState, type Plan, type StateContext, StateFailure } from "../../function/mod.ts";

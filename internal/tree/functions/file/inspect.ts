@@ -8,8 +8,8 @@ import {
   type Stats,
 } from "node:fs";
 import { basename } from "node:path";
-import { bytesOfText, shownText, textOfBytes } from "../../../base/byte-text.ts";
 import { attempt, SvcError } from "../../../base/errors.ts";
+import { bytesOfText, shownText, textOfBytes } from "../../../base/files/byte-text.ts";
 import { isErrno, reasonOf } from "../../../base/files/file.ts";
 import { type OpenedDirectory, openParent } from "../../../base/files/opened-directory.ts";
 import { StateFailure } from "../../function/mod.ts";

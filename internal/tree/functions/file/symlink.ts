@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { shownText } from "../../../base/byte-text.ts";
+import { shownText } from "../../../base/files/byte-text.ts";
 import { temporaryName } from "../../../base/files/file.ts";
 import { openParent } from "../../../base/files/opened-directory.ts";
 import type { Plain } from "../../../base/msgpack.ts";

@@ -1,5 +1,5 @@
 import type { Stats } from "node:fs";
-import { shownText } from "../../../base/byte-text.ts";
+import { shownText } from "../../../base/files/byte-text.ts";
 import { type OpenedDirectory, openDirectory } from "../../../base/files/opened-directory.ts";
 import { StateFailure } from "../../function/mod.ts";
 import { touching } from "./inspect.ts";

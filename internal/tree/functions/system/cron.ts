@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { shownText } from "../../../base/byte-text.ts";
 import { quote } from "../../../base/cut.ts";
 import { defined } from "../../../base/defined.ts";
+import { shownText } from "../../../base/files/byte-text.ts";
 import type { Plain } from "../../../base/msgpack.ts";
 import { arg } from "../../../host/modules/mod.ts";
 import { localUsers } from "../../../host/system/accounts/mod.ts";
