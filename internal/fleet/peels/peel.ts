@@ -152,7 +152,7 @@ function lastJobOf(jobs: MemberSources["jobs"], peelId: string): ShownPeel["last
 /** `Debian 12` */
 function systemOf(facts: FactMap | undefined): string | undefined {
   const [os, release] = [textOf(facts, "os"), textOf(facts, "osrelease")];
-  return os === undefined || release === undefined ? os : `${os} ${release}`;
+  return os === undefined || release === undefined || release === "n/a" ? os : `${os} ${release}`;
 }
 
 /** A fact that is a text or a number, shortened. */

@@ -13,10 +13,12 @@ interface System {
 const systems: Record<string, readonly [os: string, family: string]> = {
   almalinux: ["AlmaLinux", "RedHat"],
   alpine: ["Alpine", "Alpine"],
+  altlinux: ["ALT", "RedHat"],
   amzn: ["Amazon", "RedHat"],
   arch: ["Arch", "Arch"],
   archarm: ["Arch ARM", "Arch"],
   centos: ["CentOS", "RedHat"],
+  cloudlinux: ["CloudLinux", "RedHat"],
   debian: ["Debian", "Debian"],
   devuan: ["Devuan", "Debian"],
   fedora: ["Fedora", "RedHat"],
@@ -61,19 +63,35 @@ function linuxSystem(host: Host): System | undefined {
   const fields = parseOsRelease(text);
   const id = (fields.ID ?? "").toLowerCase();
   const name = fields.NAME || fields.PRETTY_NAME || fields.ID || "Linux";
-  const [os, family] = systems[id] ?? [];
+  // The name of a product tells openSUSE from its derivatives, which have IDs of their own.
+  const isSuse = /^cpe:(?:\/|2\.3:)[aoh]:(?:open)?suse:/i.test(fields.CPE_NAME ?? "");
+  const [os, family] = systems[id] ?? (isSuse ? suse : []);
   const stream = id === "centos" && name.includes("Stream");
-  const ownName = os ?? name.replace(/ ?(GNU\/)?Linux$/, "").trim();
+  const ownName = os ?? name.replace(/\W(?:GNU\/)?Linux/gi, "").trim();
   const inherited = (fields.ID_LIKE ?? "").split(/\s+/).flatMap((like) => systems[like.toLowerCase()] ?? []);
+  const found = stream ? "CentOS Stream" : ownName || "Linux";
   return {
-    os: stream ? "CentOS Stream" : ownName || "Linux",
+    os: found,
     os_family: family ?? inherited[1] ?? (ownName || "Linux"),
-    osfullname: name,
-    osrelease: fields.VERSION_ID || fields.BUILD_ID,
-    // Without a separate code name, use the one in brackets: "9.4 (Blue Onyx)".
-    oscodename: fields.VERSION_CODENAME || /\(([^)]+)\)\s*$/.exec(fields.VERSION ?? "")?.[1],
+    osfullname: isSuse && name === "openSUSE Leap" ? "Leap" : name,
+    osrelease: fields.VERSION_ID || fields.BUILD_ID || unknownRelease,
+    oscodename: codeNameOf(found, fields),
   };
 }
+
+/** What Salt has where nothing names the release: the answer of lsb_release. */
+const unknownRelease = "n/a";
+const suse = ["SUSE", "Suse"] as const;
+
+/** As in Salt, the whole name where a system has no name for its release; in brackets, it has one in that. */
+function codeNameOf(os: string, { VERSION_CODENAME, PRETTY_NAME, VERSION }: Record<string, string>): string {
+  const name = (VERSION_CODENAME ?? PRETTY_NAME ?? "Linux").trim();
+  if (name.includes("Red Hat")) return inBrackets.exec(VERSION ?? "")?.[1] ?? "";
+  return (os === "Rocky" || os === "AlmaLinux" ? inBrackets.exec(name)?.[1] : undefined) ?? name;
+}
+
+/** "9.4 (Blue Onyx)" */
+const inBrackets = /\(([^)]+)\)\s*$/;
 
 function darwinSystem(host: Host): System | undefined {
   const text = host.read("/System/Library/CoreServices/SystemVersion.plist");
@@ -92,7 +110,15 @@ function systemOf(host: Host): System {
   const found = host.platform === "darwin" ? darwinSystem(host) : linuxSystem(host);
   if (found !== undefined) return found;
   const { type } = host.uname;
-  return { os: type, os_family: type, osfullname: type, osrelease: undefined, oscodename: undefined };
+  const release = host.platform === "linux" ? { osrelease: unknownRelease, oscodename: "" } : {};
+  return {
+    os: type,
+    os_family: type,
+    osfullname: type,
+    osrelease: undefined,
+    oscodename: undefined,
+    ...release,
+  };
 }
 
 function major(release: string | undefined): number | undefined {
@@ -125,7 +151,8 @@ export const osFacts: FactTable = {
     const { os, osfullname, osrelease } = systemOf(host);
     if (osrelease === undefined) return undefined;
     const name = os === "Debian" || os === "MacOS" || os === "Raspbian" ? os : osfullname;
-    return `${name}-${os === "Ubuntu" ? osrelease : (major(osrelease) ?? osrelease)}`;
+    const isWhole = os === "Ubuntu" || os === "Pop";
+    return `${name}-${isWhole ? osrelease : osrelease.split(".")[0]}`;
   },
   osarch(host) {
     const { machine } = host.uname;
