@@ -2,7 +2,7 @@ import { type Clock, sleep } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { attempt } from "../../base/errors.ts";
 import type { SessionView } from "../../fleet/sessions/mod.ts";
-import { ApiError, WaitsForApproval } from "./error.ts";
+import { ApiError, refusalOf, WaitsForApproval } from "./error.ts";
 import type { Route } from "./route.ts";
 
 /** After a sign-in, a request is repeated; and once more if that was the sign-in before the session ended. */
@@ -58,7 +58,7 @@ export function createClient({ clock, fetch, session, signInAgain }: ClientOptio
       await signInAgain(requested);
       response = await retryWhenTooMany(clock, attempt, { signsIn, signal });
     }
-    return answerOf(response);
+    return answerOf(response, clock.now());
   };
   return {
     async call<Input, Answer>(route: Route<Input, Answer>, input: Input, signal?: AbortSignal) {
@@ -128,20 +128,14 @@ export function requestOf(
   return { path: rest.size === 0 ? filled : `${filled}?${query}` };
 }
 
-async function answerOf(response: Response): Promise<{ answer: unknown; next?: string }> {
+async function answerOf(response: Response, now: number): Promise<{ answer: unknown; next?: string }> {
   const text = await response.text();
   const answer = parse(text);
   if (response.status === 202) {
     const { approval } = Object(answer) as { approval?: unknown };
     if (typeof approval === "string") throw new WaitsForApproval(approval);
   }
-  if (!response.ok) {
-    const { error } = Object(answer) as { error?: unknown };
-    throw new ApiError(
-      response.status,
-      typeof error === "string" ? error : `the master answered ${response.status}`,
-    );
-  }
+  if (!response.ok) throw refusalOf(response, answer, now);
   const next = nextOf(response.headers.get("Link"));
   return { answer, ...defined({ next }) };
 }

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { signal } from "@preact/signals";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { createLive, eventsPath, type Source } from "./live.ts";
 
@@ -70,7 +71,64 @@ test("a stream that the browser gave up begins again behind the last event", () 
   clock.advance(500);
   expect(sources.map(({ path }) => path)).toEqual(["/api/v1/events", "/api/v1/events?after=1.2%2F3"]);
   expect(refused()).toBe(1);
+  // A master may take the stream while its bus is away.
   newest().report("open");
+  expect([live.brokenSince.value, live.isLive.value]).toEqual([brokenAt, false]);
+  newest().report("alive");
+  expect([live.brokenSince.value, live.isLive.value, live.returns.value]).toEqual([undefined, true, 1]);
+});
+
+test("a stream on which nothing comes is not live since its last sign of life", () => {
+  const { clock, live, newest } = startLive();
+  for (const type of ["alive", "event", "alive"]) {
+    clock.advance(6_000);
+    newest().report(type, event("a", "1"));
+  }
+  const answeredAt = clock.now();
+  clock.advance(6_999);
+  expect([live.brokenSince.value, live.isLive.value]).toEqual([undefined, true]);
+  clock.advance(1);
+  expect([live.brokenSince.value, live.isLive.value]).toEqual([answeredAt, false]);
+  clock.advance(60_000);
+  expect(live.brokenSince.value).toBe(answeredAt);
+  newest().report("alive");
+  expect([live.brokenSince.value, live.isLive.value, live.returns.value]).toEqual([undefined, true, 1]);
+});
+
+test("a stream that never opens is not live either", () => {
+  const clock = manualClock();
+  const live = createLive({ clock, open: () => new FakeSource(""), onRefused: () => {} });
+  live.start();
+  const startedAt = clock.now();
+  expect(live.isLive.value).toBe(false);
+  clock.advance(7_000);
+  expect(live.brokenSince.value).toBe(startedAt);
+});
+
+test("while a page has a stream of its own, that one counts, and nothing is expected of the general one", () => {
+  const { clock, live, newest } = startLive();
+  const own = { brokenSince: signal<number | undefined>(undefined), isLive: signal(true) };
+  const resume = live.rest(own);
+  clock.advance(60_000);
+  expect([live.brokenSince.value, live.isLive.value]).toEqual([undefined, true]);
+  own.brokenSince.value = 7;
+  own.isLive.value = false;
+  expect([live.brokenSince.value, live.isLive.value]).toEqual([7, false]);
+  resume();
+  newest().report("open");
+  expect([live.brokenSince.value, live.isLive.value]).toEqual([undefined, true]);
+});
+
+test("without a stream, answers to requests say whether the fleet answers", () => {
+  const clock = manualClock();
+  const live = createLive({ clock, open: () => new FakeSource(""), onRefused: () => {} });
+  live.note(true);
+  expect(live.isLive.value).toBe(true);
+  live.note(false);
+  const failedAt = clock.now();
+  clock.advance(1_500);
+  expect(live.brokenSince.value).toBe(failedAt);
+  live.note(true);
   expect([live.brokenSince.value, live.returns.value]).toEqual([undefined, 1]);
 });
 
@@ -92,6 +150,8 @@ test("a short break is not worth a word", () => {
   newest().report("error");
   clock.advance(1_000);
   newest().report("open");
-  clock.advance(10_000);
+  clock.advance(5_000);
+  newest().report("alive");
+  clock.advance(5_000);
   expect([live.brokenSince.value, live.returns.value]).toEqual([undefined, 0]);
 });

@@ -1,4 +1,4 @@
-import { type ReadonlySignal, signal } from "@preact/signals";
+import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import type { Clock, Timer } from "../../base/clock.ts";
 import type { ShownEvent } from "../../fleet/events/mod.ts";
 
@@ -23,10 +23,19 @@ export function eventsPath(after: string | undefined, query = new URLSearchParam
   return all.size === 0 ? "/api/v1/events" : `/api/v1/events?${all}`;
 }
 
-/** What happens in the fleet, as one stream. */
-export interface Live {
-  /** Since when nothing arrives, milliseconds since the Unix epoch; `undefined` while the stream is open. */
+/** Whether a page follows the fleet. */
+export interface Standing {
+  /**
+   * Since when neither a master nor the bus behind it answers, milliseconds since the Unix epoch; `undefined` while
+   * they do.
+   */
   readonly brokenSince: ReadonlySignal<number | undefined>;
+  /** Whether the stream is open, and they answered on it. */
+  readonly isLive: ReadonlySignal<boolean>;
+}
+
+/** What happens in the fleet, as one stream. */
+export interface Live extends Standing {
   /** Counts how often the stream came back, or sent more than is kept: what was read before may be old. */
   readonly returns: ReadonlySignal<number>;
   /**
@@ -40,9 +49,12 @@ export interface Live {
   /**
    * A page has a stream of its own: this one closes meanwhile, so that the tab has one.
    *
+   * @param instead how that of the page is
    * @returns what opens it again, after the last event that it reported
    */
-  rest(): () => void;
+  rest(instead?: Standing): () => void;
+  /** For a session without a stream: whether a master and its bus answered a request. */
+  note(answered: boolean): void;
 }
 
 const pauseMs = 100;
@@ -51,6 +63,8 @@ const maxQueued = 10_000;
 const retryMs = 2_000;
 /** A stream that is cut off for less is not worth a word. */
 const patienceMs = 1_500;
+/** Masters send something every 2 seconds while their bus answers. */
+const maxSilenceMs = 7_000;
 
 /**
  * @param options.open opens the stream behind a position; `gap` among its events says that something may be missing
@@ -62,34 +76,31 @@ export function createLive(options: {
   onRefused(): void;
 }): Live {
   const { clock, open, onRefused } = options;
-  const brokenSince = signal<number | undefined>(undefined);
+  const own = createStanding(clock);
+  const instead = signal<Standing | undefined>(undefined);
   const returns = signal(0);
   const reports = createReports(clock, () => void returns.value++);
   let source: Source | undefined;
   let position: string | undefined;
   let retrying: Timer | undefined;
-  let worrying: Timer | undefined;
   let isStarted = false;
   let resting = 0;
+  const answered = () => {
+    if (own.answered()) returns.value++;
+  };
 
   const connect = () => {
     retrying = undefined;
     source?.close();
+    own.begins();
     // The browser itself names the last event when it continues; after it gave up, the address does.
     const opened = open(position);
     source = opened;
     opened.addEventListener("gap", () => void returns.value++);
-    opened.addEventListener("open", () => {
-      worrying?.cancel();
-      worrying = undefined;
-      if (brokenSince.value !== undefined) returns.value++;
-      brokenSince.value = undefined;
-    });
+    opened.addEventListener("open", own.opened);
+    opened.addEventListener("alive", answered);
     opened.addEventListener("error", () => {
-      const at = clock.now();
-      worrying ??= clock.after(patienceMs, () => {
-        brokenSince.value ??= at;
-      });
+      own.failed();
       if (opened.readyState !== sourceStates.closed) return;
       onRefused();
       retrying ??= clock.after(retryMs, connect);
@@ -97,19 +108,22 @@ export function createLive(options: {
     opened.addEventListener("event", ({ data }) => {
       const event = JSON.parse(String(data)) as ShownEvent;
       position = event.position;
+      answered();
       reports.take(event);
     });
   };
   const close = () => {
-    for (const timer of [retrying, worrying]) timer?.cancel();
-    retrying = worrying = undefined;
+    retrying?.cancel();
+    retrying = undefined;
+    own.ends();
     source?.close();
     source = undefined;
     // The next stream begins behind what arrived: it would not repeat that.
     reports.flush();
   };
   return {
-    brokenSince,
+    brokenSince: computed(() => (instead.value ?? own).brokenSince.value),
+    isLive: computed(() => (instead.value ?? own).isLive.value),
     returns,
     on: reports.on,
     start() {
@@ -120,16 +134,81 @@ export function createLive(options: {
       isStarted = false;
       close();
     },
-    rest() {
+    rest(other) {
       resting++;
       close();
-      brokenSince.value = undefined;
+      own.forget();
+      if (other !== undefined) instead.value = other;
       return () => {
         resting--;
+        if (other !== undefined) instead.value = undefined;
         if (!isStarted || resting > 0 || source !== undefined) return;
         returns.value++;
         connect();
       };
+    },
+    note(isAnswer) {
+      if (isAnswer) answered();
+      else own.failed();
+    },
+  };
+}
+
+/** Judges by what arrives whether a page follows the fleet. */
+function createStanding(clock: Clock) {
+  const brokenSince = signal<number | undefined>(undefined);
+  const isLive = signal(false);
+  let answeredAt = clock.now();
+  let silence: Timer | undefined;
+  let worrying: Timer | undefined;
+  const broken = (at: number) => {
+    isLive.value = false;
+    brokenSince.value ??= at;
+  };
+  const waitForMore = () => {
+    silence?.cancel();
+    silence = clock.after(maxSilenceMs, () => broken(answeredAt));
+  };
+  const calm = () => {
+    worrying?.cancel();
+    worrying = undefined;
+  };
+  return {
+    ...{ brokenSince, isLive },
+    /** A stream is being opened. */
+    begins() {
+      if (silence !== undefined) return;
+      answeredAt = clock.now();
+      waitForMore();
+    },
+    /** A master took it. That alone does not end an outage: it may have no bus. */
+    opened() {
+      calm();
+      if (brokenSince.value === undefined) isLive.value = true;
+    },
+    failed() {
+      const at = clock.now();
+      worrying ??= clock.after(patienceMs, () => broken(at));
+    },
+    /** @returns whether that ended an outage */
+    answered(): boolean {
+      calm();
+      answeredAt = clock.now();
+      waitForMore();
+      const wasBroken = brokenSince.value !== undefined;
+      brokenSince.value = undefined;
+      isLive.value = true;
+      return wasBroken;
+    },
+    /** Nothing is expected any more. */
+    ends() {
+      calm();
+      silence?.cancel();
+      silence = undefined;
+      isLive.value = false;
+    },
+    forget() {
+      brokenSince.value = undefined;
     },
   };
 }

@@ -3,7 +3,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { ScopeKind } from "../../fleet/operation/mod.ts";
 import type { SessionView } from "../../fleet/sessions/mod.ts";
 import { requestInit, retryWhenTooMany } from "./client.ts";
-import { ApiError } from "./error.ts";
+import { ApiError, refusalOf } from "./error.ts";
 
 /**
  * The session of this tab: `unknown` until a master said, `out` without one, `ended` when it ended while pages were
@@ -16,12 +16,16 @@ export interface Session {
   readonly view: ReadonlySignal<SessionView | undefined>;
   /** Why nobody is signed in, for the page that signs in. */
   readonly reason: ReadonlySignal<string>;
+  /** Why it is not known whether there is a session; `undefined` while no request failed. */
+  readonly outage: ReadonlySignal<ApiError | undefined>;
   /** Asks a master whether there is a session. */
   find(): Promise<void>;
   /** @throws ApiError when it is refused */
   signIn(shown: Shown): Promise<void>;
   /** @param everywhere in all browsers of this person */
   signOut(everywhere?: boolean): Promise<void>;
+  /** Nobody could say whether there is a session: it is asked again. */
+  wait(outage: ApiError): void;
   /** Nobody is signed in, for this reason. */
   refuse(reason: string): void;
   /** A link that would sign in another person than the one who is: why, until they answer. */
@@ -57,6 +61,7 @@ export function createSession(options: { clock: Clock; fetch: Fetch; announce():
   const state = signal<SessionState>("unknown");
   const view = signal<SessionView | undefined>(undefined);
   const reason = signal("");
+  const outage = signal<ApiError | undefined>(undefined);
   const replacement: Session["replacement"] = signal(undefined);
   const refused = createWaiting();
   const exchange = (method: string, to: string, body?: object) =>
@@ -76,8 +81,11 @@ export function createSession(options: { clock: Clock; fetch: Fetch; announce():
     state.value = "out";
   };
   return {
-    ...{ state, view, reason, replacement },
+    ...{ state, view, reason, outage, replacement },
     refuse: leave,
+    wait(thrown) {
+      outage.value = thrown;
+    },
     async find() {
       try {
         enter(await exchange("GET", `${path}/current`));
@@ -127,6 +135,8 @@ function createWaiting() {
   };
 }
 
+const maxAnswerMs = 10_000;
+
 type Fetch = (path: string, init: RequestInit) => Promise<Response>;
 
 /** @throws ApiError when the master refuses, or none answers */
@@ -137,12 +147,15 @@ async function requestMaster(
 ): Promise<SessionView> {
   const { method, to } = request;
   const body = request.body && JSON.stringify(request.body);
-  const send = () => fetch(to, requestInit({ method, body, token: request.token() }));
+  const late = new AbortController();
+  // A master that accepts and says nothing: what signs in is not sent twice, and what only reads is tried again.
+  const patience = method === "GET" ? clock.after(maxAnswerMs, () => late.abort()) : undefined;
+  const send = () => fetch(to, requestInit({ method, body, token: request.token(), signal: late.signal }));
   const response = await retryWhenTooMany(clock, send, { signsIn: method === "POST" }).catch(() => {
     throw new ApiError(0, "no master answers");
   });
-  const answer = (await response.json().catch(() => ({}))) as SessionView & { error?: string };
-  if (!response.ok)
-    throw new ApiError(response.status, answer.error ?? `the master answered ${response.status}`);
+  patience?.cancel();
+  const answer = (await response.json().catch(() => ({}))) as SessionView;
+  if (!response.ok) throw refusalOf(response, answer, clock.now());
   return answer;
 }

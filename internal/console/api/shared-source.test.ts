@@ -79,7 +79,8 @@ function browser() {
   const window = (after?: string) => {
     const reported: string[] = [];
     const source = sharedSource({ locks, channel, open }, after);
-    for (const type of ["open", "error", "gap"]) source.addEventListener(type, () => reported.push(type));
+    for (const type of ["open", "alive", "error", "gap"])
+      source.addEventListener(type, () => reported.push(type));
     source.addEventListener("event", ({ data }) => reported.push(JSON.parse(data).position));
     return { source, reported };
   };
@@ -103,6 +104,9 @@ test("all windows get what the one stream delivers, also those that come later",
     ["open", "1", "2"],
     ["open", "2"],
   ]);
+  newest().report("alive");
+  await settle();
+  expect([first, second, third].map(({ reported }) => reported.at(-1))).toEqual(["alive", "alive", "alive"]);
   newest().readyState = 0;
   newest().report("error");
   await settle();

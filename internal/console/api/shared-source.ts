@@ -15,6 +15,8 @@ type Reported =
   /** A window follows: say how the stream is. */
   | { type: "hello" }
   | { type: "open" }
+  /** Masters and their bus answer. */
+  | { type: "alive" }
   | { type: "error"; readyState: number }
   | { type: "event"; data: string; lastEventId: string };
 
@@ -45,6 +47,10 @@ export function sharedSource({ locks, channel, open }: Shared, after: string | u
       readyState = sourceStates.open;
       return report("event", { data: reported.data, lastEventId: reported.lastEventId });
     }
+    if (reported.type === "alive") {
+      readyState = sourceStates.open;
+      return report("alive");
+    }
     // A window that comes later is notified that the stream is open, and the others get that again.
     if (reported.type === "hello" || (reported.type === "open" && readyState === sourceStates.open)) return;
     readyState = reported.type === "open" ? sourceStates.open : reported.readyState;
@@ -70,6 +76,7 @@ export function sharedSource({ locks, channel, open }: Shared, after: string | u
       hasGap = false;
     });
     opened.addEventListener("error", () => both({ type: "error", readyState: opened.readyState }));
+    opened.addEventListener("alive", () => both({ type: "alive" }));
     opened.addEventListener("event", ({ data, lastEventId }) =>
       both({ type: "event", data: String(data), lastEventId }),
     );

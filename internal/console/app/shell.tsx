@@ -4,6 +4,7 @@ import type { App, ConsolePage } from "../api/mod.ts";
 import { Button } from "../kit/button.tsx";
 import { Empty } from "../kit/empty.tsx";
 import { type Binding, palette } from "../kit/keys.ts";
+import { OldSince } from "../kit/old.ts";
 import { hrefOf, type Place } from "../kit/router.ts";
 import { clockTime } from "../kit/times.ts";
 import { useDialog } from "../kit/use-dialog.ts";
@@ -63,7 +64,9 @@ export function Shell({ app, theme, says }: { app: App; theme: ThemeSwitch; says
         you={() => dialog.open("session")}
       />
       <main id="main" ref={main} tabIndex={-1}>
-        <Shown app={app} place={place} page={page} />
+        <OldSince.Provider value={live.brokenSince}>
+          <Shown app={app} place={place} page={page} />
+        </OldSince.Provider>
       </main>
       {dialog.about === "help" && <KeysHelp keys={keys} close={dialog.close} />}
       {dialog.about === "palette" && <Palette app={app} pages={pages} close={dialog.close} />}
@@ -75,7 +78,7 @@ export function Shell({ app, theme, says }: { app: App; theme: ThemeSwitch; says
       </div>
       {live.brokenSince.value !== undefined && (
         <span class="visually-hidden" role="status">
-          No connection to a master
+          Not live
         </span>
       )}
     </div>
@@ -120,8 +123,12 @@ function Old({ app: { live } }: { app: App }) {
   if (since === undefined) return null;
   return (
     <div class="notice old">
-      <strong>Old since {clockTime(since)}</strong>
-      <span>No master answers. The console connects again by itself; what you typed stays.</span>
+      <strong>Not live since {clockTime(since)}</strong>
+      <span>
+        No master answers, or not the bus behind it. What is shown was true then; nothing can be started now.
+        On the host of a master, <code>svc doctor</code> says what is wrong. The console connects again by
+        itself; what you typed stays.
+      </span>
     </div>
   );
 }

@@ -12,7 +12,7 @@ import {
 import { showFullTexts } from "../kit/full-text.ts";
 import { createKeys, listenToKeys } from "../kit/keys.ts";
 import { createRouter } from "../kit/router.ts";
-import { comeIn, SignIn } from "../pages/sign-in/mod.ts";
+import { comeIn, SignIn, Waiting } from "../pages/sign-in/mod.ts";
 import { Shell } from "./shell.tsx";
 import { createTheme } from "./theme.ts";
 
@@ -20,6 +20,10 @@ const sayMs = 5_000;
 
 /** How far back the stream starts: pages may have read before it opens. */
 const overlapMs = 2_000;
+
+/** How often a session without the stream of events asks whether the fleet answers, and how long it waits for that. */
+const checkEveryMs = 4_000;
+const maxAnswerMs = 3_500;
 
 /** The stream of events, which all windows of a browser share. */
 function openStream(window: Window & typeof globalThis, clock: Clock, after: string | undefined) {
@@ -32,6 +36,13 @@ function openStream(window: Window & typeof globalThis, clock: Clock, after: str
     return new window.EventSource(eventsPath(position, since));
   };
   return sharedSource({ locks, channel, open }, after);
+}
+
+/** Whether a master answers, and can say whose session this is, which its bus knows. */
+async function isAnswering(window: Window & typeof globalThis): Promise<boolean> {
+  const signal = window.AbortSignal.timeout(maxAnswerMs);
+  const response = await window.fetch("/api/v1/sessions/current", { signal }).catch(() => undefined);
+  return response !== undefined && response.status < 500;
 }
 
 /** Creates and wires the parts of the console. There is one per tab, as long as the tab is open. */
@@ -79,6 +90,11 @@ export function startConsole(window: Window & typeof globalThis, clock: Clock) {
     if (state === "in" && session.may("events", "read")) live.start();
     if (state === "out") live.stop();
   });
+  // Without a stream, nothing else tells that what is shown is old.
+  clock.every(checkEveryMs, async () => {
+    if (session.state.value !== "in" || session.may("events", "read")) return;
+    live.note(await isAnswering(window));
+  });
   comeIn(app, window);
 
   return <Console />;
@@ -86,7 +102,7 @@ export function startConsole(window: Window & typeof globalThis, clock: Clock) {
   function Console() {
     switch (session.state.value) {
       case "unknown":
-        return <p class="visually-hidden">Loading</p>;
+        return <Waiting app={app} />;
       case "out":
         return <SignIn app={app} />;
       default:

@@ -126,6 +126,8 @@ function createPartWriter({
     mark(id) {
       place = id;
     },
+    // Readers on the bus learn by themselves that it does not answer.
+    beat() {},
     hasRoom: receipts.hasRoom,
     ready: (signal) => receipts.ready(signal),
     close: end,

@@ -44,6 +44,14 @@ test("an event is its name and one line of JSON", async () => {
   expect(await response.text()).toBe('event: state\ndata: {"id":"a","note":"two\\nlines"}\n\n');
 });
 
+test("a sign of life is an event of its own", async () => {
+  const { response } = open((sink) => {
+    sink.beat();
+    sink.close();
+  });
+  expect(await response.text()).toBe("event: alive\ndata: {}\n\n");
+});
+
 test("a heartbeat comment comes every 30 s, and after 30 minutes a timeout ends it", async () => {
   const { clock, response, seen } = open();
   clock.advance(29_999);

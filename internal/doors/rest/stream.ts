@@ -48,6 +48,10 @@ export function eventStream(options: StreamOptions): Response {
           },
           // Without data it is not an event: it only sets the place from which the client continues.
           mark: (id) => write(`id: ${id}\n\n`),
+          // A reader that takes nothing does not learn it later.
+          beat() {
+            if (hasRoom()) write("event: alive\ndata: {}\n\n");
+          },
           hasRoom,
           async ready(stopping) {
             const patience = AbortSignal.any([stopping, signal]);

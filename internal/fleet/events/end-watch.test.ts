@@ -82,3 +82,19 @@ test("an abort ends the waiting, and so does a bus that does not answer for 30 s
   await expect(waiting).rejects.toThrow("no answer");
   expect(clock.pending).toBe(0);
 });
+
+test("the last answer is that of the bus, and no failure", async () => {
+  const { clock, state, endWatch } = setup();
+  expect(endWatch.lastAnswerAt).toBe(Number.NEGATIVE_INFINITY);
+  const leaving = new AbortController();
+  const left = endWatch.beyond(at(5), leaving.signal);
+  left.catch(() => {});
+  await settle();
+  const answeredAt = clock.monotonic();
+  expect(endWatch.lastAnswerAt).toBe(answeredAt);
+  state.fails = true;
+  clock.advance(500);
+  await settle();
+  expect(endWatch.lastAnswerAt).toBe(answeredAt);
+  leaving.abort(new Error("left"));
+});

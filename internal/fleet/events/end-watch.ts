@@ -17,6 +17,8 @@ export interface EndWatch {
    * @throws the reason of the signal; what the bus answers, when that has lasted for 30 s
    */
   beyond(read: Position, signal: AbortSignal): Promise<Position>;
+  /** When the bus last said where the feed ends, on the monotonic clock; `-Infinity` before. */
+  readonly lastAnswerAt: number;
   stop(): void;
 }
 
@@ -43,13 +45,14 @@ export function watchEnd(options: {
   let isChecking = false;
   let latest: Position | undefined;
   let answeredAt = clock.monotonic();
+  let lastAnswerAt = Number.NEGATIVE_INFINITY;
 
   const check = async () => {
     // A reader that comes during the request may have read further than its answer.
     const requested = [...waiting];
     const end = await options.endOf();
     latest = end;
-    answeredAt = clock.monotonic();
+    answeredAt = lastAnswerAt = clock.monotonic();
     options.onEnd();
     for (const one of requested) {
       if (isSamePosition(one.read, end)) continue;
@@ -95,6 +98,9 @@ export function watchEnd(options: {
         tick();
       }
       return promise.finally(() => signal.removeEventListener("abort", leave));
+    },
+    get lastAnswerAt() {
+      return lastAnswerAt;
     },
     stop,
   };

@@ -37,6 +37,8 @@ export interface EventFeed {
    * @throws SvcError `storage`; the reason of the signal
    */
   next(from: Position, filter: EventFilter, signal: AbortSignal): Promise<Chunk>;
+  /** When the bus last answered a reader that waits, on the monotonic clock. */
+  readonly lastAnswerAt: number;
   /** Aborts when this master stops. */
   readonly signal: AbortSignal;
   /** Number of readers. */
@@ -110,6 +112,9 @@ export function createEventFeed(deps: ReadDeps & { clock: Clock; log: Log }): Ev
     async next(from, { wanted }, signal) {
       const until = await endWatch.beyond(from, signal);
       return readShared({ from, until, wanted });
+    },
+    get lastAnswerAt() {
+      return endWatch.lastAnswerAt;
     },
     signal: stopping.signal,
     get readers() {

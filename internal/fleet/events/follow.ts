@@ -7,6 +7,8 @@ import { showEvent } from "./view.ts";
 
 /** How often a reader without events learns how far it is: from there it continues when it is cut off. */
 const markEveryMs = 5_000;
+/** How often a reader learns that the bus answers. A page that learns nothing for longer shows itself as old. */
+const beatEveryMs = 2_000;
 
 /**
  * Sends events until the signal aborts or something fails: the reader then continues at another master.
@@ -15,18 +17,21 @@ const markEveryMs = 5_000;
  */
 export async function follow(
   options: {
-    events: Pick<EventFeed, "enter" | "next" | "signal">;
+    events: Pick<EventFeed, "enter" | "next" | "signal" | "lastAnswerAt">;
     filter: EventFilter;
     position: Position;
     operator: string;
     sink: FeedSink;
-    clock: Pick<Clock, "monotonic">;
+    clock: Pick<Clock, "monotonic" | "every">;
   },
   left: AbortSignal,
 ): Promise<void> {
   const { events, filter, sink, clock } = options;
   const signal = AbortSignal.any([left, events.signal]);
   const leave = events.enter(options.operator);
+  const beat = clock.every(beatEveryMs, () => {
+    if (clock.monotonic() - events.lastAnswerAt < beatEveryMs) sink.beat();
+  });
   try {
     let { position } = options;
     let marked = formatPosition(position);
@@ -49,6 +54,7 @@ export async function follow(
       sink.mark(at);
     }
   } finally {
+    beat.cancel();
     leave();
   }
 }

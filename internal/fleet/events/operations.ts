@@ -69,7 +69,7 @@ export const streamEvents = operation({
   kind: "read",
   summary: "Follow what happens",
   description:
-    "Server-sent events. `event`: each event as `FleetEvent`; its `id` is its position. Without `since` and without a position it begins now. A comment comes every 30 seconds. A client that was cut off continues with `Last-Event-ID`, at any master.",
+    "Server-sent events. `event`: each event as `FleetEvent`; its `id` is its position. Without `since` and without a position it begins now. `alive` comes every 2 seconds while the bus answers; a comment comes every 30 seconds. A client that was cut off continues with `Last-Event-ID`, at any master.",
   scope: { kind: "events", action: "read" },
   input: v.strictObject(choice),
   output: feed,

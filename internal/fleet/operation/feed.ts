@@ -6,6 +6,8 @@ export interface FeedSink {
   send(event: string, data: unknown, id?: string): void;
   /** Tells the reader the place where it is, when nothing was sent for a while. */
   mark(id: string): void;
+  /** Tells the reader that what feeds it answers, so that silence means that nothing happens. */
+  beat(): void;
   /** Whether the reader takes more without a wait. */
   hasRoom(): boolean;
   /**

@@ -50,7 +50,7 @@ export function restartCases(at: () => Company): void {
       Promise.all(tabs.map((tab, index) => run(tab, live[index] as (typeof live)[number])));
     await stopMaster();
     // The page of events has a stream of its own, and says it beside its heading.
-    const since = `document.body.innerText.match(/(?:Old|No connection) since (\\d\\d:\\d\\d:\\d\\d)/)`;
+    const since = `document.body.innerText.match(/Not live since (\\d\\d:\\d\\d:\\d\\d)/)`;
     await each(async (tab, [place, text]) => {
       await tab.until(`${since} !== null`);
       const shown = await tab.evaluate<string>(`document.querySelector("main").innerText`);

@@ -11,7 +11,7 @@ export function sessionCases(at: () => ConsoleFleet): void {
     await page.until(`document.querySelectorAll("tbody tr td:first-child a").length === 1`);
     await stopMaster();
     const reported = await page.until<string>(`document.querySelector(".old strong")?.innerText`);
-    expect(reported).toMatch(/^Old since \d\d:\d\d:\d\d$/);
+    expect(reported).toMatch(/^Not live since \d\d:\d\d:\d\d$/);
     expect(await page.evaluate<string>(`document.querySelector("tbody a").innerText`)).toBe(peels[0]);
     await startMaster();
     await page.until(`document.querySelector(".old") === null`);

@@ -77,9 +77,7 @@ function Events({ app, place }: { app: App; place: Place }) {
 function standOf({ paused, problem, brokenSince }: Feed): string {
   if (paused) return "Paused";
   if (problem !== undefined) return "Not read";
-  return brokenSince === undefined
-    ? "Live"
-    : `No connection since ${clockTime(brokenSince)}; it is tried again`;
+  return brokenSince === undefined ? "Live" : `Not live since ${clockTime(brokenSince)}; it is tried again`;
 }
 
 /** The same in a terminal. */

@@ -37,9 +37,10 @@ export function useEvents(app: App, { tag, source, since }: Filter): Feed {
   const paused = useSignal(false);
   const problem = useSignal<string | undefined>(undefined);
   const brokenSince = useSignal<number | undefined>(undefined);
+  const isLive = useSignal(false);
   const stream = useRef<ReturnType<typeof createLive> | undefined>(undefined);
 
-  useEffect(() => app.live.rest(), [app]);
+  useEffect(() => app.live.rest({ brokenSince, isLive }), [app]);
 
   useEffect(() => {
     const query = new URLSearchParams(
@@ -65,16 +66,21 @@ export function useEvents(app: App, { tag, source, since }: Filter): Feed {
     const endEvents = live.on([""], (arrived) => {
       events.value = [...arrived.toReversed(), ...events.value].slice(0, maxKept);
     });
-    const endBroken = live.brokenSince.subscribe((at) => {
-      brokenSince.value = at;
-    });
+    const ends = [
+      live.brokenSince.subscribe((at) => {
+        brokenSince.value = at;
+      }),
+      live.isLive.subscribe((isOpen) => {
+        isLive.value = isOpen;
+      }),
+    ];
     const endResting = restWhileHidden(document, live);
     if (!paused.peek()) live.start();
     return () => {
       over.abort();
       endResting();
       endEvents();
-      endBroken();
+      for (const end of ends) end();
       live.stop();
     };
   }, [app, tag, source, since]);
