@@ -99,7 +99,7 @@ export const house: readonly Wing[] = [
         "options, declared once; read from YAML and flags; help, examples, reference",
       ),
       room("program/tracing", 2, "traces: spans of a program, sent to a receiver by OTLP"),
-      room("program/answers", 3, "showing what a function returned"),
+      room("program/answers", 2, "showing what a function returned"),
       room("program/diagnosis", 6, "the steps of check and doctor"),
       room("program/command-line", 2, "commands, arguments, usage, completion kinds, output"),
     ],
@@ -280,11 +280,17 @@ export const house: readonly Wing[] = [
     rooms: [
       library(
         "console/kit",
-        1,
+        3,
         "the looks, and what every page is made of: table, status, time, diff, confirm",
       ),
       room("console/api", 18, "the REST interface from a browser: typed routes, session, live events"),
       room("console/targets", 19, "a field for a target: completion, and errors as they are typed"),
+      room("console/answers", 4, "what a function returned, as people read it"),
+      room(
+        "console/event-words",
+        18,
+        "what happened, as sentences with links, told together where it is one thing",
+      ),
       room("console/outlook", 19, "what a master says will happen, before and after it is asked for"),
       room(
         "console/calls",

@@ -32,16 +32,9 @@ async function frozen(run: () => Promise<void>): Promise<void> {
   }
 }
 
-async function signIn() {
-  const { page, master } = fleet;
-  await fleet.signOut();
-  await fleet.signIn(master.token);
-  await page.until(isLive);
-}
-
 test("a frozen bus: nothing is live or ready, the page says so, and goes on by itself", async () => {
-  const { page, open, barriers } = fleet;
-  await signIn();
+  const { page, master, open, signIn, barriers } = fleet;
+  await signIn(master.token);
   await open("/overview", "Overview");
   await page.until(`${words}.includes("ready")`);
   await frozen(async () => {

@@ -82,7 +82,7 @@ const shown: readonly Picture[] = [
   { name: "audit", path: "/audit", ready: rows(20) },
   { name: "audit-entry", path: "/audit/20", ready: `document.querySelector("#signature-head") !== null` },
   { name: "approvals", path: "/approvals", ready: rows(2) },
-  { name: "approval", path: "/approvals/{approval}", ready: `document.querySelector(".wide-text") !== null` },
+  { name: "approval", path: "/approvals/{approval}", ready: `document.querySelector("dl.request") !== null` },
   { name: "operators", path: "/operators", ready: rows(4) },
   { name: "tokens", path: "/operators?view=tokens", ready: rows(3) },
   { name: "roles", path: "/operators?view=roles", ready: rows(3) },
@@ -133,7 +133,7 @@ const dialogs: readonly Picture[] = [
     act: press("Run"),
   },
   { name: "job-cancel", path: "/jobs/{job-running}", ready: rows(4), act: press("Cancel the job") },
-  { name: "job-again", path: "/jobs/{job-mixed}", ready: rows(10), act: press("Again") },
+  { name: "job-again", path: "/jobs/{job-mixed}", ready: rows(10), act: press("Run again") },
   {
     name: "peel-revoke",
     path: "/peels/web-3.example.com",
@@ -151,7 +151,7 @@ const dialogs: readonly Picture[] = [
   {
     name: "approval-approve",
     path: "/approvals/{approval}",
-    ready: `document.querySelector(".wide-text") !== null`,
+    ready: `document.querySelector("dl.request") !== null`,
     act: press("Approve"),
   },
   { name: "token-create", path: "/operators?view=tokens", ready: rows(3), act: press("Create a token") },

@@ -31,7 +31,6 @@ export function Shell({ app, theme, says }: { app: App; theme: ThemeSwitch; says
   useKeys(keys, { ...pageKeys(app), ...commonKeys(find, help) }, [session.view.value]);
   useEffect(() => {
     if (place.path === "/") router.go("/overview", { replace: true });
-    document.title = page === undefined ? "svc" : `${page.name} · svc`;
     isMenuOpen.value = false;
   }, [page]);
   // A new page begins at its top, also for those who hear it. Later, the focus could be taken from a field in which

@@ -47,8 +47,14 @@ export function FieldChoices<Value extends string>({ label, place, field }: Fiel
 }
 
 /** The same as radio buttons: the step before is not kept in the history. */
-export function FieldRadios<Value extends string>(props: FieldProps<Value> & { router: Pick<Router, "go"> }) {
-  const { label, place, field, router } = props;
+export function FieldRadios<Value extends string>(
+  props: FieldProps<Value> & {
+    router: Pick<Router, "go">;
+    /** How many there are of each, where that is known. */
+    counts?: Readonly<Partial<Record<Value, number>>> | undefined;
+  },
+) {
+  const { label, place, field, router, counts = {} as Partial<Record<Value, number>> } = props;
   const value = fieldValue(field, place);
   return (
     <fieldset class="choice">
@@ -61,7 +67,10 @@ export function FieldRadios<Value extends string>(props: FieldProps<Value> & { r
             checked={value === one}
             onChange={() => router.go(withValue(place, field, one), { replace: true })}
           />
-          <span>{capitalized(one)}</span>
+          <span>
+            {capitalized(one)}
+            {counts[one] !== undefined && <span class="number"> {counts[one].toLocaleString("en")}</span>}
+          </span>
         </label>
       ))}
     </fieldset>

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { useTab } from "./page.tsx";
 
 /**
  * What an empty page says: why, and what to do next.
@@ -11,6 +12,7 @@ export function Empty(props: {
   command?: string;
   whole?: true;
 }) {
+  useTab(props.whole ? props.title : undefined);
   const said = (
     <div class="empty">
       {props.whole === true ? <h1>{props.title}</h1> : <h2>{props.title}</h2>}

@@ -90,6 +90,36 @@ test("differences are lines with a sign", () => {
   expect(diffLines({ diff: "+\n".repeat(5_000) })).toHaveLength(2_001);
 });
 
+test("a difference of a file is one below the path of the file as well, and lists and maps are no JSON", () => {
+  const diff = "--- /etc/motd\n+++ /etc/motd\n@@ -1 +1 @@\n-drift\n+Hello\n";
+  const lines = diffLines({
+    "/etc/motd": { diff, mode: { old: "0600", new: "0644" } },
+    groups: { old: ["adm"], new: ["adm", "web"] },
+    limits: { soft: { files: 10 } },
+    nothing: {},
+    script: { new: "one\ntwo\n" },
+  });
+  expect(lines.map(({ text }) => text)).toEqual([
+    "  /etc/motd:",
+    "-   mode: 0600",
+    "+   mode: 0644",
+    "--- /etc/motd",
+    "+++ /etc/motd",
+    "@@ -1 +1 @@",
+    "-drift",
+    "+Hello",
+    "- groups: [adm]",
+    "+ groups: [adm, web]",
+    "  limits:",
+    "    soft:",
+    "      files: 10",
+    "+ script:",
+    "+   one",
+    "+   two",
+  ]);
+  expect(lines.map(({ kind }) => kind).slice(3, 8)).toEqual(["place", "place", "place", "remove", "add"]);
+});
+
 test("a word that is not known is not judged", () => {
   expect(["ok", "alive", "aborted", "constructor", "elsewhere"].map(outcomeOf)).toEqual([
     "ok",

@@ -1,4 +1,6 @@
 import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
+import { hrefOf } from "./router.ts";
 
 /**
  * The frame of every page: its title, what is next to it, what can be done, and the page itself.
@@ -6,7 +8,11 @@ import type { ComponentChildren } from "preact";
  * @param props.tall its table takes the height that the window leaves
  */
 export function Page(props: {
-  title: ComponentChildren;
+  title: string;
+  /** What the tab of the browser says, where its title alone would not tell it from others. */
+  tab?: string;
+  /** The page that has it in a list. */
+  up?: { to: string; words: string };
   /** The title is a name of code. */
   mono?: boolean;
   beside?: ComponentChildren;
@@ -14,10 +20,17 @@ export function Page(props: {
   tall?: boolean;
   children?: ComponentChildren;
 }) {
-  const { title, mono, beside, actions, tall, children } = props;
+  const { title, tab = title, up, mono, beside, actions, tall, children } = props;
+  useTab(tab);
   return (
     <div class={tall ? "page tall" : "page"}>
       <header class="page-head">
+        {up !== undefined && (
+          <a class="up" href={hrefOf(up.to)}>
+            <span aria-hidden="true">‹ </span>
+            {up.words}
+          </a>
+        )}
         <h1 class={mono ? "mono" : undefined}>{title}</h1>
         {beside}
         {actions !== undefined && <div class="actions">{actions}</div>}
@@ -25,6 +38,13 @@ export function Page(props: {
       {children}
     </div>
   );
+}
+
+/** Names the tab of the browser after what it shows. */
+export function useTab(name: string | undefined): void {
+  useEffect(() => {
+    if (name !== undefined) document.title = `${name} · svc`;
+  }, [name]);
 }
 
 /** How many items a page shows of a list, which is not known while it is read. */

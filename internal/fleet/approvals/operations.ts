@@ -15,6 +15,9 @@ import { type Approval, maxReason, type Party, startOutcomes, stateOf } from "./
 const summaryFields = {
   id: v.string(),
   operation: described(v.string(), "What was asked for: `jobs.create`"),
+  function: v.exactOptional(described(v.string(), "The function that a job, rollout or upgrade runs")),
+  target: v.exactOptional(described(v.string(), "The target expression of the request")),
+  peels: v.exactOptional(described(integer, "How many peels it is about")),
   state: described(
     v.picklist(["waiting", "started", "denied", "expired"]),
     "`started`: enough operators agreed; `outcome` is how it went",
@@ -151,9 +154,15 @@ export const denyRequest = operation({
 
 function summarize(approval: Approval, now: number): v.InferOutput<typeof summary> {
   const { id, operation: name, needs, asker, agreed, rule, deniedBy, startedAt, outcome, reason } = approval;
-  const { job, rollout } = approval;
+  const { job, rollout, input, targets } = approval;
+  const { function: called, target } = Object(input) as { function?: unknown; target?: unknown };
   return {
     ...{ id, operation: name, state: stateOf(approval, now), needs, rule },
+    ...defined({
+      function: typeof called === "string" ? called : undefined,
+      target: typeof target === "string" ? target : undefined,
+      peels: targets?.length,
+    }),
     asked_by: asker.name,
     asked_at: rfc3339(asker.at),
     expires_at: rfc3339(approval.expiresAt),

@@ -1,3 +1,11 @@
-export { indent, textLines } from "./plain-lines.ts";
-export { type ShownStates, seconds, showStates } from "./show-states.ts";
-export { plainOrOutput, type ShownValue, showValue } from "./show-value.ts";
+export { indent, plainLines, textLines } from "./plain-lines.ts";
+export {
+  countsOf,
+  readStates,
+  type ShownStates,
+  type States,
+  seconds,
+  showStates,
+  standingOf,
+} from "./show-states.ts";
+export { type CommandOutput, outputOf, plainOrOutput, type ShownValue, showValue } from "./show-value.ts";

@@ -1,5 +1,5 @@
+import { escapeInvisible } from "../../base/invisible.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { visible } from "../command-line/mod.ts";
 
 const step = "  ";
 const maxList = 100;
@@ -13,7 +13,7 @@ export function textLines(text: string): string[] {
     .replace(/\r?\n$/, "")
     .replaceAll(colors, "")
     .split(/\r?\n/)
-    .map((line) => line.split("\t").map(visible).join("\t"));
+    .map((line) => line.split("\t").map(escapeInvisible).join("\t"));
 }
 
 /**
@@ -48,7 +48,7 @@ export function plainLines(value: Plain): string[] {
   if (typeof value === "string") return textLines(value);
   if (Array.isArray(value)) return value.flatMap((item) => hang("- ", plainLines(item)));
   return Object.entries(value as Record<string, Plain>).flatMap(([name, item]) => {
-    const label = `${visible(name)}:`;
+    const label = `${escapeInvisible(name)}:`;
     const inline = oneLine(item);
     return inline === undefined ? [label, ...indent(plainLines(item))] : [`${label} ${inline}`];
   });

@@ -1,7 +1,7 @@
 import * as v from "valibot";
+import { escapeInvisible } from "../../base/invisible.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { isMap } from "../../base/plain-map.ts";
-import { visible } from "../command-line/mod.ts";
 import { indent, plainLines, textLines } from "./plain-lines.ts";
 
 /** What a run of states returned, as far as it is shown. */
@@ -30,8 +30,14 @@ const form = v.object({
   }),
   warnings: v.optional(v.array(v.string()), []),
 });
-type States = v.InferOutput<typeof form>;
+export type States = v.InferOutput<typeof form>;
 type State = States["states"][number];
+
+/** Reads a return that is one of a run of states; `undefined` for any other. */
+export function readStates(value: unknown): States | undefined {
+  const parsed = v.safeParse(form, value);
+  return parsed.success ? parsed.output : undefined;
+}
 
 /** A run of states in readable form: its result on one line, and below it the changes and failures. */
 export interface ShownStates {
@@ -47,9 +53,9 @@ export interface ShownStates {
 
 /** Shows a return that is one of a run of states; `undefined` for any other. */
 export function showStates(value: Plain): ShownStates | undefined {
-  const parsed = v.safeParse(form, value);
-  if (!parsed.success) return undefined;
-  const { states, summary, warnings } = parsed.output;
+  const read = readStates(value);
+  if (read === undefined) return undefined;
+  const { states, summary, warnings } = read;
   const shown = states.filter((state) => standingOf(state) !== "ok");
   // The failed ones last, where the eye is when it is over.
   const ordered = [
@@ -65,7 +71,7 @@ export function showStates(value: Plain): ShownStates | undefined {
     durationMs: summary.duration_ms,
     failures: failed.flatMap((state) => stateLines(state, summary.test)),
     details: [
-      ...warnings.map((warning) => visible(`warning: ${warning}`)),
+      ...warnings.map((warning) => escapeInvisible(`warning: ${warning}`)),
       ...ordered.flatMap((state) => stateLines(state, summary.test)),
       ...(leftOut === 0 ? [] : [`(${leftOut} more states are not listed: the return would be too long)`]),
     ],
@@ -78,7 +84,7 @@ export function seconds(ms: number): string {
 }
 
 /** `2 changed, 1 failed, 117 ok`; what would change in a test run. */
-function countsOf({ ok, changed, failed, skipped, not_run, test }: States["summary"]): string {
+export function countsOf({ ok, changed, failed, skipped, not_run, test }: States["summary"]): string {
   const counts = [
     [changed, test ? "would change" : "changed"],
     [failed, "failed"],
@@ -90,7 +96,12 @@ function countsOf({ ok, changed, failed, skipped, not_run, test }: States["summa
   return words.join(", ") || "no states";
 }
 
-function standingOf({ result, changes = {}, skipped }: State): "ok" | "changed" | "skipped" | "FAILED" {
+/** How a state ended. */
+export function standingOf({
+  result,
+  changes = {},
+  skipped,
+}: Pick<State, "result" | "changes" | "skipped">): "ok" | "changed" | "skipped" | "FAILED" {
   if (result === false) return "FAILED";
   if (skipped !== undefined) return "skipped";
   return result === null || Object.keys(changes).length > 0 ? "changed" : "ok";
@@ -102,7 +113,7 @@ function stateLines(state: State, test: boolean): string[] {
   const word = standing === "changed" && test ? "would change" : standing;
   const about = name === id ? name : `${name} (${id})`;
   const place = at === undefined ? "" : `  [${at}]`;
-  const head = visible(`${word}: ${state.function} ${about}${place}`);
+  const head = escapeInvisible(`${word}: ${state.function} ${about}${place}`);
   return [
     head,
     ...indent([

@@ -37,7 +37,7 @@ export function plainOrOutput(value: Plain): string[] {
 }
 
 /** What a command wrote, and other facts about it. */
-interface CommandOutput {
+export interface CommandOutput {
   stdout: string;
   stderr: string;
   rest: Record<string, Plain>;
@@ -46,7 +46,8 @@ interface CommandOutput {
 /** Fields of every command that the outcome shows or that do not help people. */
 const untold = new Set(["retcode", "pid", "signal"]);
 
-function outputOf(value: Plain): CommandOutput | undefined {
+/** Reads the answer of a command; `undefined` for any other. */
+export function outputOf(value: Plain): CommandOutput | undefined {
   if (value === null || typeof value !== "object" || Array.isArray(value) || value instanceof Uint8Array) {
     return undefined;
   }

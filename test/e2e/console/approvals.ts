@@ -51,7 +51,8 @@ export function approvalsCases(at: () => ConsoleFleet): void {
     await page.until(`document.querySelectorAll("tbody tr td:first-child a").length === 3`);
     expect(await inspect("approvals")).toEqual([]);
 
-    const heading = "enrollments.revoke of ann";
+    const heading = "Revoke a host, asked by ann";
+    const withFiles = "Revoke 1 host, asked by ann";
     await open(`/approvals/${elsewhere}`, heading);
     await rest("POST", `approvals/${elsewhere}/deny`);
     await page.until(`document.querySelector(".page-head .status").innerText === "denied"`);
@@ -59,7 +60,7 @@ export function approvalsCases(at: () => ConsoleFleet): void {
     await open(`/approvals/${denied}`, heading);
     expect(await inspect("approval")).toEqual([]);
     // What was asked for is text.
-    expect(await page.evaluate<string>(`document.querySelector(".wide-text").innerText`)).toContain(
+    expect(await page.evaluate<string>(`document.querySelector("dl.request").innerText`)).toContain(
       "<b>bold",
     );
     expect(await page.evaluate<number>(`document.querySelectorAll("main img, main b").length`)).toBe(0);
@@ -78,7 +79,7 @@ export function approvalsCases(at: () => ConsoleFleet): void {
     });
 
     // Nobody knows ann any more: that is told where it was approved.
-    await open(`/approvals/${approved}`, heading);
+    await open(`/approvals/${approved}`, withFiles);
     const differ = (place: string) =>
       page.until(
         `/web-9: never ran\\s+Not compared: no longer stored/.test(document.querySelector(${JSON.stringify(place)})?.innerText)`,

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { ConsoleFleet } from "../../harness/console.ts";
 
-const tags = `[...document.querySelectorAll("tbody tr td:first-child a")].map((one) => one.innerText)`;
+const tags = `[...document.querySelectorAll("tbody:not([aria-hidden]) tr td:nth-child(3)")].map((one) => one.innerText)`;
 const button = (name: string) =>
   `[...document.querySelectorAll("main button")].find((one) => one.innerText === "${name}")`;
 const markup = `<img src=x onerror="document.title='owned'">`;

@@ -1,5 +1,8 @@
 import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { encodePeelId } from "../../../internal/base/names/peel-id.ts";
 import type { ConsoleFleet } from "../../harness/console.ts";
+import { until } from "../../harness/until.ts";
 
 const rows = `[...document.querySelectorAll("tbody tr td:first-child a")].map((one) => one.innerText)`;
 
@@ -39,5 +42,42 @@ export function peelsCases(at: () => ConsoleFleet): void {
     expect(await page.evaluate<string>(`document.querySelector("tbody").innerText`)).toStartWith(
       "svc_version\t",
     );
+  });
+
+  test("peels: the jobs of a peel say what became of them there, and lead to its answer", async () => {
+    const { bus, page, open, peels, rest, inspect } = at();
+    // A directory is made once: on one of both hosts it fails.
+    const command = `mkdir ${join(bus.dir, "made-once")}`;
+    const requested = await rest("POST", "jobs", { targets: peels, function: "cmd.run", args: { command } });
+    const { jid } = requested.json as { jid: string };
+    const outcomes = await until(async () => {
+      const job = (await rest("GET", `jobs/${jid}`)).json as {
+        status: string;
+        outcomes: Record<string, string>;
+      };
+      return job.status === "running" ? undefined : job.outcomes;
+    });
+    expect(Object.values(outcomes ?? {}).toSorted()).toEqual(["failed", "ok"]);
+    const row = (id: string) =>
+      `document.querySelector('tbody a[href$="/jobs/${jid}/${id}"]')?.closest("tr")`;
+    for (const id of peels) {
+      const outcome = outcomes?.[encodePeelId(id)] ?? "";
+      await open(`/peels/${id}/jobs`, id);
+      await page.until(`${row(id)}?.children[1].innerText.trim() === "${outcome}"`);
+      expect(await page.evaluate<string>(`${row(id)}.innerText`)).toContain("failed");
+    }
+    expect(await inspect("peel-jobs")).toEqual([]);
+    const [failing = ""] = peels.filter((id) => outcomes?.[encodePeelId(id)] === "failed");
+    await open(`/jobs/${jid}`, "cmd.run");
+    const first = `document.querySelector("tbody:not([aria-hidden]) tr")?.innerText`;
+    await page.until(`${first}?.includes("exited with 1: mkdir: ")`);
+    expect(await page.evaluate<string>(first)).toStartWith(failing);
+    expect(await page.evaluate<string>("document.title")).toBe(`cmd.run ${jid} · svc`);
+    await open(`/jobs/${jid}/${failing}`, failing);
+    const text = await page.until<string>(
+      `document.querySelector('[aria-label="Standard error"] pre')?.innerText`,
+    );
+    expect(text).toStartWith("mkdir: ");
+    expect(await page.evaluate<string>(`document.querySelector("main").innerText`)).not.toContain('"stderr"');
   });
 }

@@ -28,7 +28,7 @@ export function twoPersonsCases(at: () => Company): void {
     const dora = await comeIn(await hire("dora", "careful"));
     const emil = await comeIn(await hire("emil", "careful"));
     const id = await requestFrom(dora, "<b>hello</b>");
-    const heading = "jobs.create of dora";
+    const heading = "Run test.echo on 2 hosts, asked by dora";
     await dora.open(`/approvals/${id}`, heading);
     expect(await dora.buttons(".page-head")).toEqual(["Withdraw"]);
     expect(await dora.page.evaluate<string>(`document.querySelector("p.notice").innerText`)).toBe(
@@ -41,7 +41,7 @@ export function twoPersonsCases(at: () => Company): void {
     await emil.page.click("tbody tr td:first-child a");
     await emil.page.until(`document.querySelector("h1")?.innerText === "${heading}"`);
     // All of what he agrees to is there, as text.
-    const request = await emil.page.until<string>(`document.querySelector(".wide-text")?.innerText`);
+    const request = await emil.page.until<string>(`document.querySelector("dl.request")?.innerText`);
     expect(request).toContain("<b>hello</b>");
     expect(await emil.page.evaluate<number>(`document.querySelectorAll("main b").length`)).toBe(0);
     expect(await emil.buttons(".page-head")).toEqual(["Deny", "Approve"]);

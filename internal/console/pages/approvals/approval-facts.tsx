@@ -1,10 +1,12 @@
 import { displayPeelId } from "../../../base/names/peel-id.ts";
 import type { App } from "../../api/mod.ts";
+import { Arguments } from "../../kit/arguments.tsx";
 import { Card } from "../../kit/card.tsx";
 import { Fact } from "../../kit/fact.tsx";
 import { hrefOf } from "../../kit/router.ts";
 import { Time } from "../../kit/time.tsx";
 import type { Approval } from "./approval.ts";
+import { otherFields, requestWords } from "./request-words.ts";
 
 const maxNamed = 100;
 
@@ -14,15 +16,13 @@ export function ApprovalFacts({ app: { now }, approval }: { app: App; approval: 
     <div class="grid">
       <Card
         id="approval-request"
-        title="Request"
+        title="What will happen"
         beside={<Time at={approval.asked_at} now={now} />}
         body="stack"
       >
-        <section class="wide-text mono" tabIndex={0} aria-label="Fields of the request">
-          {JSON.stringify(approval.request, null, 2)}
-        </section>
+        <WhatHappens approval={approval} />
         <dl class="facts">
-          <Fact name="SHA-256" as="mono" value={approval.request_digest} />
+          <Fact name="SHA-256 of the request" as="mono" value={approval.request_digest} />
           <Fact name="Signed">
             {approval.signed === undefined ? "by no key" : "by the key of the requester"}
           </Fact>
@@ -31,6 +31,51 @@ export function ApprovalFacts({ app: { now }, approval }: { app: App; approval: 
       </Card>
       <Agreement approval={approval} now={now} />
     </div>
+  );
+}
+
+/** What the request does, all of it: one who agrees must not have to know its fields. */
+function WhatHappens({ approval }: { approval: Approval }) {
+  const { request, targets } = approval;
+  const {
+    function: called,
+    args,
+    check,
+    target,
+  } = Object(request) as {
+    function?: string;
+    args?: Record<string, unknown>;
+    check?: { function?: string; args?: Record<string, unknown> };
+    target?: string;
+  };
+  return (
+    <>
+      <p class="lead">
+        {requestWords(approval)}
+        {targets !== undefined && target !== undefined && (
+          <>
+            {" "}
+            that <code>{target}</code> means
+          </>
+        )}
+        .
+      </p>
+      <dl class="facts request">
+        <Fact name="Function" as="mono" value={called} />
+        {args !== undefined && <Arguments args={args} />}
+        {check?.function !== undefined && (
+          <>
+            <Fact name="Then checks" as="mono" value={check.function} />
+            <Arguments args={check.args ?? {}} />
+          </>
+        )}
+        {otherFields(request).map(({ name, value }) => (
+          <Fact key={name} name={name}>
+            <span class="lines">{value}</span>
+          </Fact>
+        ))}
+      </dl>
+    </>
   );
 }
 

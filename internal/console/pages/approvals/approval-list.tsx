@@ -9,6 +9,7 @@ import { Status } from "../../kit/status.tsx";
 import type { Column } from "../../kit/table/column.ts";
 import { longColumn, monoColumn, textColumn, timeColumn } from "../../kit/table/columns.tsx";
 import { type ListedApproval, statusOf } from "./approval.ts";
+import { requestWords } from "./request-words.ts";
 
 const shown: AddressField<"waiting" | "all"> = { name: "show", values: ["waiting", "all"], usual: "waiting" };
 
@@ -41,7 +42,8 @@ export function ApprovalList({ app, place }: { app: App; place: Place }) {
 }
 
 const approvalColumns = ({ now }: Pick<App, "now">): readonly Column<ListedApproval>[] => [
-  monoColumn("operation", "Operation", ({ operation }) => operation),
+  longColumn("what", "What will happen", requestWords),
+  monoColumn("target", "Target", ({ target }) => target, { wide: true }),
   {
     id: "state",
     title: "State",

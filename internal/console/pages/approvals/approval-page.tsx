@@ -10,6 +10,7 @@ import { choicesOf, statusOf } from "./approval.ts";
 import { ApprovalFacts } from "./approval-facts.tsx";
 import { FilesOf } from "./changes.tsx";
 import { Decide } from "./decide.tsx";
+import { requestWords } from "./request-words.ts";
 
 /** One request: what is asked for, who agreed, and the decision. */
 export function ApprovalPage({ app, id }: { app: App; id: string }) {
@@ -36,7 +37,7 @@ export function ApprovalPage({ app, id }: { app: App; id: string }) {
   });
   return (
     <Page
-      title={`${approval.operation} of ${approval.asked_by}`}
+      title={`${requestWords(approval)}, asked by ${approval.asked_by}`}
       beside={<Status {...statusOf(approval)} />}
       actions={
         <>
@@ -58,8 +59,8 @@ export function ApprovalPage({ app, id }: { app: App; id: string }) {
       {approval.state === "waiting" && may("approvals", "approve") && (
         <section class="notice" aria-label="Signature">
           <p>
-            A browser has no key. Peels that insist on operators count only agreements that a key signed; for
-            them agree with yours:
+            Some hosts obey only what operators signed with their keys, and a browser has no key. If such
+            hosts are among them, agree with your key in a terminal instead:
           </p>
           <code class="command">svc approval approve {id}</code>
         </section>

@@ -5,6 +5,7 @@ import { Confirm } from "../../kit/confirm.tsx";
 import { ReasonField } from "../../kit/reason-field.tsx";
 import type { Approval } from "./approval.ts";
 import { ChangedFiles } from "./changes.tsx";
+import { requestWords } from "./request-words.ts";
 
 /** Asks before a request is approved, denied or withdrawn. */
 export function Decide(props: {
@@ -14,13 +15,13 @@ export function Decide(props: {
   close(): void;
 }) {
   const { app, approval, verb, close } = props;
-  const { id, operation, asked_by, needs, agreed, targets = [], request_digest } = approval;
+  const { id, asked_by, needs, agreed, targets = [], request_digest } = approval;
   const isApproved = verb === "Approve";
   const reason = useSignal("");
   const left = needs - agreed.length - 1;
   return (
     <Confirm
-      title={`${verb} ${operation} of ${asked_by}?`}
+      title={`${verb}: ${requestWords(approval)}, asked by ${asked_by}?`}
       verb={verb}
       // Denying touches no host.
       count={isApproved ? targets.length : 0}

@@ -1,5 +1,6 @@
-import { useRef } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import type { App, ConsolePage } from "../../api/mod.ts";
+import { groupEvents } from "../../event-words/mod.ts";
 import { withFields } from "../../kit/address-field.ts";
 import { Button } from "../../kit/button.tsx";
 import { Empty } from "../../kit/empty.tsx";
@@ -34,7 +35,10 @@ function Events({ app, place }: { app: App; place: Place }) {
   const toggle = useRef(feed.toggle);
   toggle.current = feed.toggle;
   useKeys(app.keys, { p: { title: "Pause, or continue", run: () => toggle.current() } }, []);
-  const shown = feed.events.find(({ id }) => id === place.query.get("event"));
+  const groups = useMemo(() => groupEvents(feed.events), [feed.events]);
+  const wanted = place.query.get("event");
+  // A group is named by its newest event, and another one may come while it is open.
+  const shown = groups.find(({ events }) => events.some(({ id }) => id === wanted));
   const go = (fields: Readonly<Record<string, string>>) =>
     app.router.go(withFields(place, fields), { replace: true });
   return (
@@ -60,7 +64,7 @@ function Events({ app, place }: { app: App; place: Place }) {
       <Problem problem={feed.problem === undefined ? undefined : new Error(feed.problem)} />
       <EventTable
         app={app}
-        events={feed.events}
+        groups={groups}
         to={({ id }) => withFields(place, { event: id })}
         empty={
           <Empty title="Nothing happened that matches" command={commandOf(filter)}>
@@ -69,7 +73,7 @@ function Events({ app, place }: { app: App; place: Place }) {
           </Empty>
         }
       />
-      {shown !== undefined && <EventDialog app={app} event={shown} close={() => go({ event: "" })} />}
+      {shown !== undefined && <EventDialog app={app} group={shown} close={() => go({ event: "" })} />}
     </Page>
   );
 }

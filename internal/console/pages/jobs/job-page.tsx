@@ -16,7 +16,7 @@ import { useDialog } from "../../kit/use-dialog.ts";
 import { DecisionOutlook, decide } from "../../outlook/mod.ts";
 import { AgainDialog } from "./again-dialog.tsx";
 import { JobFacts } from "./job-facts.tsx";
-import { countsOf, createRows, type JobOutcome, type ShownJob, toTryAgain } from "./job-rows.ts";
+import { countsOf, createRows, failedFirst, type JobOutcome, type ShownJob, toTryAgain } from "./job-rows.ts";
 import { JobTable } from "./job-table.tsx";
 import { useJob } from "./use-job.ts";
 
@@ -32,19 +32,22 @@ export function JobPage({ app, jid, place }: { app: App; jid: string; place: Pla
   const counts = useMemo(() => countsOf(rows), [rows]);
   const only = place.query.get("outcome");
   const shown = useMemo(
-    () => (only === null ? rows : rows.filter(({ outcome }) => outcome === only)),
+    () => failedFirst(only === null ? rows : rows.filter(({ outcome }) => outcome === only)),
     [rows, only],
   );
   const bad = toTryAgain(rows);
   if (job === undefined) {
     return (
-      <Page title="Job">{problem?.status === 404 ? <NoJob jid={jid} /> : <Problem problem={problem} />}</Page>
+      <Page title="Job" tab={jid} up={up}>
+        {problem?.status === 404 ? <NoJob jid={jid} /> : <Problem problem={problem} />}
+      </Page>
     );
   }
   const pending = counts.get("pending") ?? 0;
   return (
     <Page
-      {...{ title: job.function, mono: true, tall: true }}
+      {...{ title: job.function, mono: true, tall: true, up }}
+      tab={`${job.function} ${jid}`}
       beside={
         <>
           <Status word={job.status} />
@@ -69,6 +72,8 @@ export function JobPage({ app, jid, place }: { app: App; jid: string; place: Pla
     </Page>
   );
 }
+
+const up = { to: "/jobs", words: "Jobs" } as const;
 
 const NoJob = ({ jid }: { jid: string }) => (
   <Empty title={`The job ${jid} does not exist`}>
@@ -103,7 +108,9 @@ function JobActions(props: {
   if (bad === 0 || !app.session.may("jobs", "run")) return null;
   return (
     <Button kind="primary" onClick={() => open("again")}>
-      Again for {bad.toLocaleString("en")} that failed or were away
+      {bad === 1
+        ? "Run again where it did not end well"
+        : `Run again on the ${bad.toLocaleString("en")} that did not end well`}
     </Button>
   );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { countsOf, createRows, reportedBy, toTryAgain } from "./job-rows.ts";
+import { countsOf, createRows, failedFirst, reportedBy, toTryAgain } from "./job-rows.ts";
 
 const answered = { success: true, retcode: 0, started_at: "2026-01-31T12:00:00Z", duration_ms: 12 };
 
@@ -46,4 +46,10 @@ test("an event that is not a return tells nothing", () => {
   expect(reportedBy({ outcome: "ok", success: true })).toEqual({ outcome: "ok" });
   expect(reportedBy({ outcome: "<script>" })).toBeUndefined();
   expect(reportedBy({})).toBeUndefined();
+});
+
+test("those that did not end well stand first, in the order of their ids", () => {
+  const outcomes = { a: "ok", b: "offline", c: "failed", d: "pending", e: "failed", f: "timeout" } as const;
+  const rows = createRows()({ targets: Object.keys(outcomes), outcomes, returns: {} }, new Map());
+  expect(failedFirst(rows).map(({ peel }) => peel)).toEqual(["c", "e", "f", "b", "d", "a"]);
 });

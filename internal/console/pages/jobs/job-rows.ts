@@ -1,5 +1,6 @@
 import { defined } from "../../../base/defined.ts";
 import { displayPeelId } from "../../../base/names/peel-id.ts";
+import { answerLine } from "../../answers/mod.ts";
 import type { routes } from "../../api/mod.ts";
 
 /** A job with the returns of its peels. */
@@ -21,8 +22,6 @@ export interface JobRow {
   /** The beginning of what it returned, or why it could not. */
   text: string;
 }
-
-const maxText = 200;
 
 type Outcomes = Pick<ShownJob, "targets" | "outcomes" | "returns">;
 
@@ -63,7 +62,7 @@ function rowOf(peelId: string, outcome: JobOutcome, answer: Made["answer"], earl
   return {
     ...{ peelId, peel: displayPeelId(peelId), outcome },
     ...defined({ durationMs: answer?.duration_ms }),
-    text: oneLine(answer?.error ?? early?.error ?? answer?.return),
+    text: answerLine(answer ?? early ?? {}),
   };
 }
 
@@ -74,18 +73,22 @@ export function countsOf(rows: readonly JobRow[]): Map<JobOutcome, number> {
   return counts;
 }
 
+/** In which order they need a look. */
+const ranks: readonly JobOutcome[] = ["failed", "lost", "timeout", "busy", "offline", "cancelled", "pending"];
+const rankOf = ({ outcome }: JobRow): number => {
+  const rank = ranks.indexOf(outcome);
+  return rank < 0 ? ranks.length : rank;
+};
+
+/** The rows with those first that did not end well; equal ones stay in their order. */
+export const failedFirst = (rows: readonly JobRow[]): JobRow[] =>
+  rows.toSorted((one, other) => rankOf(one) - rankOf(other));
+
 const again: readonly JobOutcome[] = ["failed", "busy", "offline", "timeout", "lost"];
 
 /** Those on which it is worth another try: they failed, or were not there. */
 export const toTryAgain = (rows: readonly JobRow[]): JobRow[] =>
   rows.filter(({ outcome }) => again.includes(outcome));
-
-function oneLine(value: unknown): string {
-  if (value === undefined) return "";
-  const text = typeof value === "string" ? value : JSON.stringify(value);
-  const [line = ""] = text.split("\n", 1);
-  return line.length > maxText || line.length < text.trimEnd().length ? `${line.slice(0, maxText)} …` : line;
-}
 
 /** The outcome that an event about a return names; an event of another form has none. */
 export function reportedBy(data: Readonly<Record<string, unknown>>): Reported | undefined {

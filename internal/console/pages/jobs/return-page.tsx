@@ -1,4 +1,5 @@
 import { encodePeelId } from "../../../base/names/peel-id.ts";
+import { Answer } from "../../answers/mod.ts";
 import { type App, routes, useAnswer } from "../../api/mod.ts";
 import { LinkButton } from "../../kit/button.tsx";
 import { Card } from "../../kit/card.tsx";
@@ -20,6 +21,8 @@ export function ReturnPage({ app, jid, peel }: { app: App; jid: string; peel: st
   return (
     <Page
       title={peel}
+      tab={`${job?.function ?? "Job"} on ${peel}`}
+      up={{ to: `/jobs/${jid}`, words: job?.function ?? "Job" }}
       beside={job !== undefined && <Status word={job.outcomes[encodePeelId(peel)] ?? "pending"} />}
       actions={
         <>
@@ -52,21 +55,11 @@ function Returned(props: { answer: ShownJob["returns"][string]; function: string
         <Fact name="Started">
           <Time at={answer.started_at} now={now} />, took <Duration ms={answer.duration_ms} />
         </Fact>
-        <Fact name="Return code" as="number" value={answer.retcode} />
+        <Fact name="Exit code" as="number" value={answer.retcode} />
         <Fact name="Late">{answer.late === true && "It arrived after the deadline"}</Fact>
       </Card>
-      {answer.error !== undefined && <p class="notice failed">{answer.error}</p>}
-      {answer.return !== undefined && (
-        <Card title="Returned">
-          {/* It scrolls, so it can be reached by keys. */}
-          <section class="output" tabIndex={0} aria-label="Returned, text">
-            <pre>{textOf(answer.return)}</pre>
-          </section>
-        </Card>
-      )}
+      {answer.error !== undefined && <p class="notice failed wrap">{answer.error}</p>}
+      {answer.return !== undefined && <Answer value={answer.return} />}
     </>
   );
 }
-
-const textOf = (value: unknown): string =>
-  typeof value === "string" ? value : JSON.stringify(value, undefined, 2);

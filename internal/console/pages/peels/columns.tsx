@@ -4,6 +4,7 @@ import { Status } from "../../kit/status.tsx";
 import type { Column } from "../../kit/table/column.ts";
 import { monoColumn, statusColumn, textColumn, timeColumn } from "../../kit/table/columns.tsx";
 import { Since } from "../../kit/time.tsx";
+import { statesOf } from "./standing.ts";
 
 /** Columns that are shown until a person chooses others. */
 export const usualColumns: readonly string[] = ["id", "alive", "os", "labels", "version", "states", "job"];
@@ -19,7 +20,12 @@ export function peelColumns({ now }: Pick<App, "now">): readonly Column<ListedPe
     textColumn("os", "System", ({ os }) => os, wide),
     monoColumn("labels", "Labels", ({ labels }) => labelText(labels), wide),
     monoColumn("version", "Version", ({ version }) => version, wide),
-    statusColumn("states", "States", ({ last_run: run }) => run?.status ?? "never", wide),
+    {
+      id: "states",
+      title: "States",
+      show: (peel) => <Status {...statesOf(peel)} />,
+      by: (peel) => statesOf(peel).word,
+    },
     {
       id: "commit",
       title: "Files",
@@ -52,7 +58,7 @@ const aliveColumn = (now: App["now"]): Column<ListedPeel> => ({
   title: "Alive",
   show: (peel) => (
     <>
-      <Status word={peel.alive ? "alive" : "silent"} />{" "}
+      <Status word={peel.alive ? "alive" : "silent"} {...(peel.alive ? {} : { outcome: "timeout" })} />{" "}
       <span class="muted number">
         {peel.alive_since !== undefined && <Since at={peel.alive_since} now={now} />}
         {peel.silent_since !== undefined && <Since at={peel.silent_since} now={now} />}

@@ -1,7 +1,8 @@
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import type { ShownEvent } from "../../../fleet/events/mod.ts";
 import type { App } from "../../api/mod.ts";
+import { type EventGroup, EventSentence, groupEvents } from "../../event-words/mod.ts";
 import { Empty } from "../../kit/empty.tsx";
 import { hrefOf } from "../../kit/router.ts";
 import type { Column } from "../../kit/table/column.ts";
@@ -22,6 +23,7 @@ export function PeelEvents({ app, peel }: ViewProps) {
       }),
     [peel.id],
   );
+  const groups = useMemo(() => groupEvents(events.value), [events.value]);
   return (
     <>
       <p class="muted">
@@ -30,7 +32,7 @@ export function PeelEvents({ app, peel }: ViewProps) {
       </p>
       <Table
         label={`Events of ${peel.id}`}
-        rows={events.value}
+        rows={groups}
         rowKey={({ id }) => id}
         columns={eventColumns(app)}
         empty={
@@ -45,8 +47,8 @@ export function PeelEvents({ app, peel }: ViewProps) {
 
 const unsorted = { unsorted: true } as const;
 
-const eventColumns = ({ now }: Pick<App, "now">): readonly Column<ShownEvent>[] => [
+const eventColumns = ({ now }: Pick<App, "now">): readonly Column<EventGroup>[] => [
   timeColumn(now, "at", "When", ({ at }) => at, unsorted),
-  monoColumn("tag", "Tag", ({ tag }) => tag, unsorted),
-  monoColumn("data", "Details", ({ data }) => JSON.stringify(data), { ...unsorted, wide: true }),
+  { id: "what", title: "What", show: ({ words }) => <EventSentence words={words} /> },
+  monoColumn("tag", "Tag", ({ tag }) => tag, { ...unsorted, wide: true }),
 ];

@@ -1,20 +1,20 @@
 import { useMemo } from "preact/hooks";
-import { type App, type ListedJob, routes, useQuery } from "../../api/mod.ts";
+import type { App } from "../../api/mod.ts";
 import { Empty } from "../../kit/empty.tsx";
 import { Problem } from "../../kit/problem.tsx";
+import { hrefOf } from "../../kit/router.ts";
+import { Status } from "../../kit/status.tsx";
 import type { Column } from "../../kit/table/column.ts";
-import { monoColumn, numberColumn, statusColumn, textColumn, timeColumn } from "../../kit/table/columns.tsx";
+import { monoColumn, numberColumn, textColumn, timeColumn } from "../../kit/table/columns.tsx";
 import { Table } from "../../kit/table/table.tsx";
+import { Duration } from "../../kit/time.tsx";
 import type { ViewProps } from "./shown.ts";
+import { type PeelJob, usePeelJobs } from "./use-peel-jobs.ts";
 
-/** The jobs that were sent to a peel. */
+/** The jobs that were sent to a peel, with what became of them there. A row leads to what this peel answered. */
 export function PeelJobs({ app, peel: { id } }: ViewProps) {
-  const { value, problem } = useQuery(
-    app,
-    `${id} jobs`,
-    (signal) => app.client.page(routes.listJobs, { target: id, limit: 200 }, signal),
-    ["svc/job/"],
-  );
+  const mayShow = app.session.may("jobs", "show");
+  const { value, problem } = usePeelJobs(app, id, mayShow);
   const columns = useMemo(() => jobColumns(app), [app]);
   return (
     <>
@@ -24,7 +24,7 @@ export function PeelJobs({ app, peel: { id } }: ViewProps) {
           label={`Jobs of ${id}`}
           rows={value.items}
           rowKey={({ jid }) => jid}
-          to={({ jid }) => `/jobs/${jid}`}
+          to={({ jid }) => (mayShow ? `/jobs/${jid}/${id}` : `/jobs/${jid}`)}
           go={app.router.go}
           keys={app.keys}
           columns={columns}
@@ -35,6 +35,11 @@ export function PeelJobs({ app, peel: { id } }: ViewProps) {
           }
         />
       )}
+      {value?.more && (
+        <p class="muted small">
+          The newest {value.items.length} are listed. <code>svc job list --target {id}</code> lists all.
+        </p>
+      )}
     </>
   );
 }
@@ -42,10 +47,31 @@ export function PeelJobs({ app, peel: { id } }: ViewProps) {
 // Their order is that of time.
 const [unsorted, wide] = [{ unsorted: true }, { unsorted: true, wide: true }] as const;
 
-const jobColumns = ({ now }: Pick<App, "now">): readonly Column<ListedJob>[] => [
+const jobColumns = ({ now }: Pick<App, "now">): readonly Column<PeelJob>[] => [
   monoColumn("function", "Function", (job) => job.function, unsorted),
-  statusColumn("status", "Status", (job) => job.status, unsorted),
-  numberColumn("targets", "Peels", (job) => job.targets, unsorted),
+  {
+    id: "outcome",
+    title: "On this peel",
+    show: ({ outcome }) => (outcome === undefined ? "" : <Status word={outcome} />),
+  },
+  {
+    id: "took",
+    title: "Took",
+    align: "end",
+    show: ({ durationMs: ms }) => (ms === undefined ? "" : <Duration ms={ms} />),
+  },
+  monoColumn("target", "Target", (job) => job.target ?? job.schedule ?? "", wide),
+  {
+    id: "job",
+    title: "Whole job",
+    wide: true,
+    show: ({ jid, status }) => (
+      <a href={hrefOf(`/jobs/${jid}`)} title="The job on all of its peels">
+        <Status word={status} />
+      </a>
+    ),
+  },
+  numberColumn("targets", "Peels", (job) => job.targets, wide),
   textColumn("by", "By", (job) => job.created_by, wide),
   timeColumn(now, "at", "Created", (job) => job.created_at, unsorted),
 ];

@@ -8,12 +8,9 @@ import type { Place } from "../../kit/router.ts";
 import { TargetSearch } from "../../targets/mod.ts";
 import { ColumnChoice } from "./column-choice.tsx";
 import { peelColumns, usualColumns } from "./columns.tsx";
+import { countsOf, isShown, type Show, showValues } from "./standing.ts";
 
-const shows: AddressField<"all" | "alive" | "silent"> = {
-  name: "show",
-  values: ["all", "alive", "silent"],
-  usual: "all",
-};
+const shows: AddressField<Show> = { name: "show", values: showValues, usual: "all" };
 
 /** Peels by a target expression. The address has the expression and the columns, so that it can be sent to others. */
 export function PeelList({ app, place }: { app: App; place: Place }) {
@@ -22,10 +19,8 @@ export function PeelList({ app, place }: { app: App; place: Place }) {
   const chosen = place.query.get("columns")?.split(",") ?? usualColumns;
   const inSight = useRef<readonly ListedPeel[]>([]);
   const { value, problem } = useLastPeels(app, target, inSight);
-  const rows = useMemo(
-    () => (show === "all" ? value?.items : value?.items.filter(({ alive }) => alive === (show === "alive"))),
-    [value, show],
-  );
+  const rows = useMemo(() => value?.items.filter((peel) => isShown(peel, show)), [value, show]);
+  const counts = useMemo(() => value && countsOf(value.items), [value]);
   const columns = useMemo(() => peelColumns(app), [app]);
   // Only other columns are other objects: the table draws its rows again then.
   const shown = useMemo(
@@ -52,7 +47,7 @@ export function PeelList({ app, place }: { app: App; place: Place }) {
             target={target}
             onTarget={(text) => change("target", text)}
           />
-          <FieldRadios label="Show" place={place} field={shows} router={app.router} />
+          <FieldRadios label="Show" place={place} field={shows} router={app.router} counts={counts} />
           <ColumnChoice
             columns={columns.slice(1)}
             chosen={chosen}

@@ -74,7 +74,7 @@ function Liveness({ peel, now }: { peel: ListedPeel } & Pick<App, "now">) {
   const since = peel.alive_since ?? peel.silent_since;
   return (
     <span>
-      <Status word={peel.alive ? "alive" : "silent"} />{" "}
+      <Status word={peel.alive ? "alive" : "silent"} {...(peel.alive ? {} : { outcome: "timeout" })} />{" "}
       <span class="muted">{since !== undefined && <Since at={since} now={now} />}</span>
     </span>
   );

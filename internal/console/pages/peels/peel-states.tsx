@@ -1,18 +1,10 @@
+import { StateCard } from "../../answers/mod.ts";
 import { routes, useAnswer } from "../../api/mod.ts";
 import { Card } from "../../kit/card.tsx";
-import { Diff } from "../../kit/diff.tsx";
 import { Empty } from "../../kit/empty.tsx";
 import { Problem } from "../../kit/problem.tsx";
-import { Status } from "../../kit/status.tsx";
 import { RunCounts } from "./run-counts.tsx";
 import type { ViewProps } from "./shown.ts";
-
-const outcomeOf = (result: boolean | null) =>
-  result === false
-    ? ({ word: "failed", outcome: "failed" } as const)
-    : result === null
-      ? ({ word: "would change", outcome: "running" } as const)
-      : ({ word: "changed", outcome: "changed" } as const);
 
 /** The last state run of a peel, with its differences. */
 export function PeelStates({ app, peel: { id } }: ViewProps) {
@@ -34,20 +26,7 @@ export function PeelStates({ app, peel: { id } }: ViewProps) {
         </Card>
       )}
       {value?.diffs?.map((state) => (
-        <Card
-          key={`${state.id} ${state.function}`}
-          label={state.id}
-          title={
-            <>
-              <Status {...outcomeOf(state.result)} /> <span class="mono">{state.function}</span> {state.name}
-            </>
-          }
-          beside={<span class="muted small mono">{state.at}</span>}
-          body="stack"
-        >
-          <p class="muted">{state.comment}</p>
-          <Diff of={state.id} changes={state.changes} />
-        </Card>
+        <StateCard key={`${state.id} ${state.function}`} state={state} />
       ))}
       {value !== undefined && run !== undefined && value.diffs === undefined && (
         <p class="muted">

@@ -1,0 +1,2 @@
+export { type EventGroup, groupEvents } from "./group.ts";
+export { EventSentence } from "./sentence.tsx";
