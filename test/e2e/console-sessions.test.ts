@@ -257,6 +257,12 @@ describe("the pages", () => {
     }
     const moved = await page("/console");
     expect([moved.status, moved.headers.location]).toEqual([308, "/console/"]);
+    const typed = await page("/", first, { accept: "text/html,*/*;q=0.8" });
+    expect([typed.status, typed.headers.location]).toEqual([302, "/console/"]);
+    for (const accept of ["*/*", "application/json"]) {
+      const asked = await page("/", first, { accept });
+      expect([asked.status, asked.json]).toEqual([404, { error: "not found" }]);
+    }
   });
 
   test.each([
@@ -275,8 +281,9 @@ describe("the pages", () => {
   });
 
   test("are not there where the console is turned off, and neither are sessions", async () => {
-    for (const path of ["/console", "/console/", "/console/peels", "/api/v1/sessions/current"]) {
-      const reply = await page(path, without, { authorization: `Bearer ${testToken}` });
+    for (const path of ["/", "/console", "/console/", "/console/peels", "/api/v1/sessions/current"]) {
+      const headers = { authorization: `Bearer ${testToken}`, accept: "text/html, application/json" };
+      const reply = await page(path, without, headers);
       expect([path, reply.status]).toEqual([path, 404]);
     }
     const browser = new Browser();

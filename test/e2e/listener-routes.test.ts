@@ -29,6 +29,7 @@ const open = new Set([
   "GET /api/v1/openapi.yaml",
   "GET /api/v1/openapi.json",
   // Of the console: pages without anything of the fleet, and how to sign in.
+  "GET /",
   "GET /console",
   "GET /console/",
   "GET /console/*",

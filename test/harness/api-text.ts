@@ -38,7 +38,7 @@ export function differences(routes: readonly ServedRoute[], described: ApiText):
     ({ method, path, operation }) => `${method.toUpperCase()} ${path} ${rule(operation)}`,
   );
   // The pages of the console are not part of the interface.
-  const requested = routes.filter(({ path }) => !path.startsWith("/console"));
+  const requested = routes.filter(({ path }) => path !== "/" && !path.startsWith("/console"));
   const served = requested.map(({ method, path, auth }) =>
     [method, path.replace(/:(\w+)/g, "{$1}"), auth].join(" "),
   );

@@ -67,6 +67,18 @@ test("each address of a page is the page, and nothing else is", async () => {
   }
 });
 
+test("a browser at the address of the master comes to the console, and a program does not", () => {
+  for (const accept of ["text/html", "text/html,application/xhtml+xml,*/*;q=0.8", "Text/HTML;q=0.9"]) {
+    const moved = get("/", {}, { accept });
+    expect([moved.status, moved.headers.get("location"), moved.headers.get("vary")]).toEqual([
+      ...[302, "/console/", "Accept"],
+    ]);
+  }
+  for (const accept of ["*/*", "application/json", "text/htmlx", ""]) {
+    expect(() => get("/", {}, { accept })).toThrow("not found");
+  }
+});
+
 test("a console that is turned off has no page and no file", () => {
   const routes = consoleRoutes({ bundle, isServed: () => false });
   for (const route of routes) {

@@ -59,6 +59,14 @@ export function consoleRoutes({ bundle = withoutPages, isServed }: ConsolePages)
     },
   });
   return [
+    // Everybody types the address of the master first. Programs get the answer that they get for any unknown path.
+    get("/", ({ headers }) => {
+      if (!/\btext\/html\b/i.test(headers.get("accept") ?? "")) throw new SvcError("not_found", "not found");
+      return new Response(null, {
+        status: 302,
+        headers: { ...everywhere, Location: "/console/", Vary: "Accept" },
+      });
+    }),
     get(
       "/console",
       () => new Response(null, { status: 308, headers: { ...everywhere, Location: "/console/" } }),
