@@ -91,6 +91,17 @@ test("the other address of the page shows the same", async () => {
   );
 });
 
+test("every field has an id or a name, also those that come later", async () => {
+  const unnamed = ":is(input, select, textarea):not([id], [name])";
+  expect(await page.evaluate<number>(`document.querySelectorAll("input, select, textarea").length`)).toBeGreaterThan(0);
+  expect(await page.evaluate<number>(`document.querySelectorAll("${unnamed}").length`)).toBe(0);
+  const later = `new Promise((resolve) => {
+    const field = document.body.appendChild(document.createElement("input"));
+    requestAnimationFrame(() => resolve(field.name));
+  })`;
+  expect(await page.evaluate<string>(later)).toMatch(/^field-\d+$/);
+});
+
 test("nothing left the listener, and nothing was against the policy", async () => {
   expect(strangers()).toEqual([]);
   // The only refused request is the one without a token.

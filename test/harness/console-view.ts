@@ -9,7 +9,7 @@ export interface ConsoleView {
    * each is kept there to be looked at.
    *
    * @param save called with the picture of 1280 pixels in each theme
-   * @returns barriers, and widths at which the page is wider than the window
+   * @returns barriers, fields without an id or a name, and widths at which the page is wider than the window
    */
   inspect(name: string, save?: (theme: "light" | "dark", picture: Uint8Array) => void): Promise<string[]>;
 }
@@ -57,6 +57,10 @@ export function viewOf({ page, barriers }: Pick<Visitor, "page" | "barriers">): 
           const overflow = await page.evaluate<boolean>(
             "document.documentElement.scrollWidth > document.documentElement.clientWidth",
           );
+          const unnamed = await page.evaluate<string[]>(
+            `[...document.querySelectorAll(":is(input, select, textarea):not([id], [name])")].map((one) => one.outerHTML.slice(0, 160))`,
+          );
+          if (width === wide) found.push(...unnamed.map((one) => `${name} has a field without a name: ${one}`));
           if (overflow) found.push(`${name} is wider than ${width} px`);
           found.push(
             ...(await barriersAt(width, theme)).map((one) => `${name}, ${theme}, ${width} px: ${one}`),

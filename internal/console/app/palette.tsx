@@ -33,6 +33,7 @@ export function Palette(props: { app: App; pages: readonly ConsolePage[]; close(
     <Dialog label="Go to a page, a peel or a job" onClose={close}>
       <div class="palette">
         <input
+          id="palette-search"
           class="input"
           type="text"
           role="combobox"

@@ -24,6 +24,18 @@ export const pageFiles: Readonly<Record<string, PageFile>> = {
 /** The address of the style of the page. */
 export const stylePlace = `${directory}/${styleName}`;
 
+/**
+ * The library makes fields that have neither an id nor a name, about which browsers complain a while later: each gets
+ * a name in the moment in which it is there.
+ */
+const nameFields = `
+let fields = 0;
+new MutationObserver(() => {
+  for (const field of document.querySelectorAll(":is(input, select, textarea):not([id], [name])"))
+    field.name = "field-" + ++fields;
+}).observe(document, { subtree: true, childList: true });
+`;
+
 /** The page, and the content security policy under which it works. */
 export interface Page {
   readonly html: string;
@@ -51,7 +63,14 @@ export async function carriedPage(made: Response): Promise<Page> {
         script.removeAttribute("crossorigin");
       },
     })
-    .on("script:not([src])", { text: ({ text }) => void inline.push(text) })
+    .on("script:not([src])", {
+      text(part) {
+        inline.push(part.text);
+        if (!part.lastInTextNode) return;
+        inline.push(nameFields);
+        part.after(nameFields, { html: true });
+      },
+    })
     .transform(made)
     .text();
   return { html: rewritten, policy: policyOf([library, digestOf(inline.join(""))]) };

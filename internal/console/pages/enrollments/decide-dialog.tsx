@@ -140,6 +140,7 @@ function Insist({ strange, force }: { strange: readonly Listed[]; force: Signal<
     <label class="notice failed">
       <input
         type="checkbox"
+        name="decide-force"
         checked={force.value}
         onChange={({ currentTarget }) => {
           force.value = currentTarget.checked;
@@ -171,6 +172,7 @@ function FormerLabels(props: { had: readonly Listed[]; drop: Signal<boolean>; ma
           <label>
             <input
               type="checkbox"
+              name="decide-drop-labels"
               checked={drop.value}
               onChange={({ currentTarget }) => {
                 drop.value = currentTarget.checked;

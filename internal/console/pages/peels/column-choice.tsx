@@ -14,6 +14,7 @@ export function ColumnChoice(props: {
           <label key={id}>
             <input
               type="checkbox"
+              name={`column-${id}`}
               checked={chosen.includes(id)}
               onChange={({ currentTarget: { checked } }) => {
                 const ids = new Set(chosen);
