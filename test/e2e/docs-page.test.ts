@@ -93,7 +93,9 @@ test("the other address of the page shows the same", async () => {
 
 test("every field has an id or a name, also those that come later", async () => {
   const unnamed = ":is(input, select, textarea):not([id], [name])";
-  expect(await page.evaluate<number>(`document.querySelectorAll("input, select, textarea").length`)).toBeGreaterThan(0);
+  expect(
+    await page.evaluate<number>(`document.querySelectorAll("input, select, textarea").length`),
+  ).toBeGreaterThan(0);
   expect(await page.evaluate<number>(`document.querySelectorAll("${unnamed}").length`)).toBe(0);
   const later = `new Promise((resolve) => {
     const field = document.body.appendChild(document.createElement("input"));

@@ -60,7 +60,8 @@ export function viewOf({ page, barriers }: Pick<Visitor, "page" | "barriers">): 
           const unnamed = await page.evaluate<string[]>(
             `[...document.querySelectorAll(":is(input, select, textarea):not([id], [name])")].map((one) => one.outerHTML.slice(0, 160))`,
           );
-          if (width === wide) found.push(...unnamed.map((one) => `${name} has a field without a name: ${one}`));
+          if (width === wide)
+            found.push(...unnamed.map((one) => `${name} has a field without a name: ${one}`));
           if (overflow) found.push(`${name} is wider than ${width} px`);
           found.push(
             ...(await barriersAt(width, theme)).map((one) => `${name}, ${theme}, ${width} px: ${one}`),

@@ -77,6 +77,20 @@ test("what takes long is read less often", async () => {
   expect(reported()).toEqual(["all at 0", "all at 10000", "all at 20000", "all at 30000"]);
 });
 
+test("after an outage it is read at once, however long reads took during it", async () => {
+  const { clock, report, reported, returns } = startReading({}, 5_000);
+  await clock.pass(5_000);
+  report(events(1));
+  await clock.pass(1_000);
+  returns.value++;
+  await clock.pass(1_000);
+  expect(reported()).toEqual(["all at 0", "all at 7000"]);
+  // Also when it ends during a read.
+  returns.value++;
+  await clock.pass(6_000);
+  expect(reported()).toEqual(["all at 0", "all at 7000", "all at 13000"]);
+});
+
 test("events lead to what they changed; too many of them, a lost stream and a failure to everything", async () => {
   const changed: number[] = [];
   let fails = false;

@@ -63,6 +63,8 @@ export function startReader<T>(options: {
   let due: Due | undefined;
   let wait: Timer | undefined;
   let tookMs = 0;
+  /** The stream came back during this read. */
+  let isBack = false;
 
   const read = async () => {
     if (isReading || due === undefined) return;
@@ -84,7 +86,8 @@ export function startReader<T>(options: {
       options.onProblem(thrown instanceof ApiError ? thrown : new ApiError(0, String(thrown)));
     } finally {
       isReading = false;
-      tookMs = clock.monotonic() - began;
+      tookMs = isBack ? 0 : clock.monotonic() - began;
+      isBack = false;
       if (due !== undefined && !signal.aborted) soon();
     }
   };
@@ -109,7 +112,13 @@ export function startReader<T>(options: {
   const ends = [
     on.length === 0 ? () => {} : live.on(on, (events) => readSoon({ events })),
     live.returns.subscribe((count) => {
-      if (count !== seen) readSoon({ all: true });
+      if (count === seen) return;
+      // How long it took during an outage says nothing about now.
+      isBack = isReading;
+      tookMs = 0;
+      wait?.cancel();
+      wait = undefined;
+      readSoon({ all: true });
     }),
   ];
   return {

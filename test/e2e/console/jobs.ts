@@ -1,6 +1,4 @@
 import { expect, test } from "bun:test";
-import { join } from "node:path";
-import { writeFileAtomic } from "../../../internal/base/files/file.ts";
 import type { ConsoleFleet } from "../../harness/console.ts";
 import { until } from "../../harness/until.ts";
 
@@ -68,33 +66,5 @@ export function jobsCases(at: () => ConsoleFleet): void {
     await open("/jobs", "Jobs");
     await page.until(`document.querySelectorAll("tbody tr").length >= 3`);
     expect(await inspect("jobs")).toEqual([]);
-  });
-
-  test("jobs: what states would change is a difference, line by line", async () => {
-    const { bus, page, open, peels, rest, inspect } = at();
-    const [peel] = peels;
-    const name = join(bus.dir, "drifted.txt");
-    writeFileAtomic(name, "drift\n", 0o600);
-    const args = { fun: "file.managed", name, args: { contents: "Hello\n" }, test: true };
-    // States do not run before the first settings have come.
-    const jid = await until(async () => {
-      const run = { targets: [peel], function: "state.single", args };
-      const { jid: started } = (await rest("POST", "jobs", run)).json as { jid: string };
-      const { status } = await until(
-        async () => (await rest("GET", `jobs/${started}`)).json as { status: string },
-        (job) => job.status !== "running",
-      );
-      return status === "completed" ? started : undefined;
-    });
-    await open(`/jobs/${jid}/${peel}`, peel);
-    await page.until(`document.querySelector(".diff .remove")?.innerText === "-drift"`);
-    expect(await page.evaluate<string>(`document.querySelector(".diff .add").innerText`)).toBe("+Hello");
-    const text = await page.evaluate<string>(`document.querySelector("main").innerText`);
-    expect([text, text.includes("\\n"), text.includes('{"')]).toEqual([
-      expect.stringContaining("1 would change"),
-      false,
-      false,
-    ]);
-    expect(await inspect("job-states")).toEqual([]);
   });
 }

@@ -105,6 +105,6 @@ export function manyPeelsCases(at: () => ConsoleFleet): void {
     await open("/peels/n00000", "n00000");
     await page.click('nav.tabs a[href$="/facts"]');
     await page.until(`document.querySelector("tbody:not([aria-hidden])")?.innerText.includes("<b>bold</b>")`);
-    expect(await page.evaluate<string>("document.title")).toBe("Peels · svc");
+    expect(await page.evaluate<string>("document.title")).toBe("n00000 · svc");
   }, 180_000);
 }

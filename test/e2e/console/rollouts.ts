@@ -70,8 +70,14 @@ export function rolloutsCases(at: () => ConsoleFleet): void {
     await page.click(`tbody a[href$="${id}"]`);
     await page.until(`document.querySelectorAll(".waves [data-state]").length === 2`);
     await page.until(`document.querySelector('.waves [data-outcome="ok"]') !== null`);
+    // While it waits, it says for how long.
+    await page.until(
+      `/wave 1 has ended; wave 2 starts in \\d+ min \\d\\d s/.test(document.querySelector("main").innerText)`,
+    );
+    await page.until(`document.querySelector("table").innerText.includes("web-2.example.com")`);
     const press = async (verb: string, button = ".button.primary") => {
-      await page.click(`.page-head ${button}`);
+      const within = verb === "Pause" ? ".button:not(.danger)" : button;
+      await page.click(`.page-head ${within}`);
       await page.until(
         `document.querySelector("dialog h2")?.innerText === "${verb} the rollout of test.ping?"`,
       );

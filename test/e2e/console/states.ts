@@ -1,4 +1,6 @@
 import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { writeFileAtomic } from "../../../internal/base/files/file.ts";
 import type { ConsoleFleet } from "../../harness/console.ts";
 import { until } from "../../harness/until.ts";
 
@@ -55,5 +57,34 @@ export function statesCases(at: () => ConsoleFleet): void {
     await page.until(`document.body.innerText.includes("motd")`);
     expect(await page.evaluate<string>("document.body.innerText")).not.toContain("hunter2");
     expect(await inspect("peel-settings")).toEqual([]);
+  });
+
+  test("states: what they would change is a difference, line by line", async () => {
+    const { bus, page, open, peels, rest, inspect } = at();
+    const [peel] = peels;
+    const name = join(bus.dir, "drifted.txt");
+    // What only its owner may read is not shown.
+    writeFileAtomic(name, "drift\n", 0o644);
+    const args = { fun: "file.managed", name, args: { contents: "Hello\n" }, test: true };
+    // States do not run before the first settings have come.
+    const jid = await until(async () => {
+      const run = { targets: [peel], function: "state.single", args };
+      const { jid: started } = (await rest("POST", "jobs", run)).json as { jid: string };
+      const { status } = await until(
+        async () => (await rest("GET", `jobs/${started}`)).json as { status: string },
+        (job) => job.status !== "running",
+      );
+      return status === "completed" ? started : undefined;
+    });
+    await open(`/jobs/${jid}/${peel}`, peel);
+    await page.until(`document.querySelector(".diff .remove")?.innerText === "-drift"`);
+    expect(await page.evaluate<string>(`document.querySelector(".diff .add").innerText`)).toBe("+Hello");
+    const text = await page.evaluate<string>(`document.querySelector("main").innerText`);
+    expect([text, text.includes("\\n"), text.includes('{"')]).toEqual([
+      expect.stringContaining("1 would change"),
+      false,
+      false,
+    ]);
+    expect(await inspect("job-states")).toEqual([]);
   });
 }

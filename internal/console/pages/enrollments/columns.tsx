@@ -56,6 +56,7 @@ const choice = ({ has, toggle }: { has(id: string): boolean; toggle(id: string):
   show: ({ id, peel }) => (
     <input
       type="checkbox"
+      name="chosen"
       data-id={id}
       aria-label={`Choose ${peel}`}
       checked={has(id)}

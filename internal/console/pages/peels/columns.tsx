@@ -3,7 +3,7 @@ import type { App, ListedPeel } from "../../api/mod.ts";
 import { Status } from "../../kit/status.tsx";
 import type { Column } from "../../kit/table/column.ts";
 import { monoColumn, statusColumn, textColumn, timeColumn } from "../../kit/table/columns.tsx";
-import { Since } from "../../kit/time.tsx";
+import { Since, Time } from "../../kit/time.tsx";
 import { statesOf } from "./standing.ts";
 
 /** Columns that are shown until a person chooses others. */
@@ -45,7 +45,7 @@ export function peelColumns({ now }: Pick<App, "now">): readonly Column<ListedPe
       title: "Settings",
       align: "end",
       wide: true,
-      show: ({ settings_version: version }) => version ?? "",
+      show: ({ settings_version: version }) => (version === undefined ? "" : <Time at={version} now={now} />),
       by: ({ settings_version: version }) => version ?? 0,
     },
     monoColumn("address", "Address", ({ address }) => address, wide),

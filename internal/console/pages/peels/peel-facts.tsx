@@ -1,7 +1,8 @@
 import { routes, useAnswer } from "../../api/mod.ts";
 import { Empty } from "../../kit/empty.tsx";
 import { Problem } from "../../kit/problem.tsx";
-import { flatten } from "./flatten.ts";
+import { flatten, type Leaf } from "./flatten.ts";
+import { factText } from "./host-facts.ts";
 import { LeafTable } from "./leaf-table.tsx";
 import type { ViewProps } from "./shown.ts";
 
@@ -14,7 +15,9 @@ export function PeelFacts({ app, peel: { id } }: ViewProps) {
   return (
     <>
       <Problem problem={problem} />
-      {value !== undefined && <LeafTable label="Facts" name="Fact" leaves={flatten(value)} />}
+      {value !== undefined && <LeafTable label="Facts" name="Fact" leaves={flatten(value).map(readable)} />}
     </>
   );
 }
+
+const readable = ({ path, text }: Leaf): Leaf => ({ path, text: factText(path, text) });

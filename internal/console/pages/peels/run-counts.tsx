@@ -5,6 +5,13 @@ import { Shares } from "../../kit/shares.tsx";
 import { Status } from "../../kit/status.tsx";
 import { Duration } from "../../kit/time.tsx";
 
+const triggers: Readonly<Record<string, string>> = {
+  job: "a job",
+  schedule: "its schedule",
+  startup: "the start of the peel",
+  call: "a person on the host",
+};
+
 /** What a state run did, in numbers. */
 export function RunCounts({ run }: { run: NonNullable<ListedPeel["last_run"]> }) {
   return (
@@ -23,9 +30,9 @@ export function RunCounts({ run }: { run: NonNullable<ListedPeel["last_run"]> })
         <Fact name="Status">
           <Status word={run.status} />
         </Fact>
-        <Fact name="Because of">
-          {run.trigger}
-          {run.test && ", only a test"}
+        <Fact name="Started by">
+          {Object.hasOwn(triggers, run.trigger) ? triggers[run.trigger] : run.trigger}
+          {run.test && ", as a test that changed nothing"}
         </Fact>
         <Fact name="Files" as="mono" value={run.environment === "" ? "none" : contentWords(run)} />
         <Fact name="Took">

@@ -5,15 +5,17 @@ import { Card } from "../../kit/card.tsx";
 import { Fact } from "../../kit/fact.tsx";
 import { Status } from "../../kit/status.tsx";
 import { Time } from "../../kit/time.tsx";
-import type { ShownRollout } from "./waves.ts";
+import { took } from "../../kit/times.ts";
+import { failureWords, gateAt, type ShownRollout } from "./waves.ts";
 
 const steps: Readonly<Record<string, string>> = {
-  ready: "the next wave can start",
-  dispatching: "its job is being created",
-  waiting: "its job runs",
-  soaking: "it waits before it looks",
-  asking: "the check is being created",
-  checking: "the check runs",
+  ready: "the next wave starts",
+  dispatching: "the job of the wave is being created",
+  waiting:
+    "the job of the wave runs; the wave ends when all of its hosts have answered, or at their time limit",
+  soaking: "the wave has ended, and the rollout waits",
+  asking: "the check of the wave is being created",
+  checking: "the check of the wave runs",
 };
 
 /** What is asked for, and what the gate lets through. */
@@ -43,22 +45,41 @@ function Gate({ now, rollout }: { rollout: ShownRollout } & Pick<App, "now">) {
   const isLive = status === "running" || status === "paused";
   return (
     <Card id="gate-head" title="Gate" beside={<Status {...gateOf(rollout)} />} body="facts">
+      <Fact name="Now">{isLive && <Position rollout={rollout} now={now} />}</Fact>
       <Fact name="Failures" as="number">
-        {failures.toLocaleString("en")} of at most {max.toLocaleString("en")}
+        {failureWords(failures, max)}
       </Fact>
       <Fact name="Wait after a wave">{wait === "0" || wait === "0ms" ? "none" : wait}</Fact>
       <Fact name="Check" as="mono" value={check === undefined ? "none" : check.function} />
       <Fact name="No wave starts after">
         <Time at={rollout.deadline} now={now} />
       </Fact>
-      <Fact name="Now">{isLive && positionOf(rollout)}</Fact>
     </Card>
   );
 }
 
-function positionOf({ paused_by: by, paused_because: why, step }: ShownRollout) {
-  if (why !== undefined) return `paused: ${why}`;
-  return by === undefined ? steps[step] : `paused by ${by}`;
+/** What it does at this moment, and for how long it still waits. */
+function Position({ rollout, now }: { rollout: ShownRollout } & Pick<App, "now">) {
+  const { paused_by: by, paused_because: why, step, check, wave, waves } = rollout;
+  const at = gateAt(rollout);
+  if (why !== undefined) return <>paused: {why}</>;
+  if (by !== undefined) return <>paused by {by}</>;
+  if (at === undefined) return <>{steps[step]}</>;
+  const isLast = wave >= waves.length;
+  const next =
+    check !== undefined
+      ? `${check.function} checks its hosts`
+      : isLast
+        ? "the rollout ends"
+        : `wave ${wave + 1} starts`;
+  const leftMs = at - now.value;
+  return (
+    <span class="number">
+      {leftMs > 0
+        ? `wave ${wave} has ended; ${next} in ${took(Math.ceil(leftMs / 1_000) * 1_000)}`
+        : `${next} now`}
+    </span>
+  );
 }
 
 function gateOf({ failures, max_failures: max, status }: ShownRollout) {

@@ -64,6 +64,8 @@ export function RolloutPage({ app, id }: { app: App; id: string }) {
   return (
     <Page
       {...{ title: rollout.function, mono: true }}
+      tab={`${rollout.function} ${id}`}
+      up={{ to: "/rollouts", words: "Rollouts" }}
       beside={
         <>
           <Status word={rollout.status} />
@@ -73,7 +75,7 @@ export function RolloutPage({ app, id }: { app: App; id: string }) {
         </>
       }
       actions={offeredFor(rollout, app).map((one) => (
-        <Button key={one} kind={one === "abort" ? "danger" : "primary"} onClick={() => dialog.open(one)}>
+        <Button key={one} {...kindOf(one)} onClick={() => dialog.open(one)}>
           {texts[one].verb}
         </Button>
       ))}
@@ -106,6 +108,10 @@ const offeredFor = ({ status, abort_asked_by }: ShownRollout, { session }: Pick<
   (possible[status] ?? []).filter(
     (action) => session.may("rollouts", action) && (action !== "abort" || abort_asked_by === undefined),
   );
+
+/** To pause is a way back, and not what the page is for. */
+const kindOf = (action: Action) =>
+  action === "pause" ? {} : { kind: action === "abort" ? "danger" : "primary" };
 
 /** How many hosts an action stops, or lets continue. */
 function concernedBy(action: Action, { waves }: ShownRollout): number {

@@ -1,3 +1,4 @@
+import { displayPeelId } from "../../../base/names/peel-id.ts";
 import type { App } from "../../api/mod.ts";
 import { outcomeOf } from "../../kit/outcome.ts";
 import { hrefOf } from "../../kit/router.ts";
@@ -20,6 +21,7 @@ export function WaveTable({ app, rollout }: { app: App; rollout: ShownRollout })
       columns={[
         { id: "wave", title: "Wave", show: (wave) => job(wave.jid, `Wave ${wave.number}`) },
         { id: "peels", title: "Peels", align: "end", show: ({ peels }) => peels.length.toLocaleString("en") },
+        { id: "hosts", title: "Hosts", wide: true, show: ({ peels }) => <Names peels={peels} /> },
         { id: "counts", title: "Outcomes", show: ({ counts }) => <Counts counts={counts} /> },
         {
           id: "check",
@@ -47,6 +49,21 @@ export function WaveTable({ app, rollout }: { app: App; rollout: ShownRollout })
         },
       ]}
     />
+  );
+}
+
+const maxNamed = 3;
+const maxInTitle = 100;
+
+/** The first hosts of a wave; the pointer shows more of them. */
+function Names({ peels }: Pick<ShownWave, "peels">) {
+  const names = peels.slice(0, maxInTitle).map(displayPeelId);
+  const more = peels.length > maxNamed ? ` and ${(peels.length - maxNamed).toLocaleString("en")} more` : "";
+  return (
+    <span title={names.join(", ")}>
+      {names.slice(0, maxNamed).join(", ")}
+      {more}
+    </span>
   );
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { drawWaves } from "./waves.ts";
+import { drawWaves, failureWords, gateAt } from "./waves.ts";
 
 const at = "2026-01-31T12:00:00Z";
 const peels = (count: number) => Array.from({ length: count }, (_, index) => `web-${index}`);
@@ -48,4 +48,23 @@ test("many waves make the picture wider and stay visible", () => {
   const { waves, width } = drawWaves({ waves: Array(100).fill(ahead), status: "running" }, 600);
   expect(width).toBe(100 * 18 + 99 * 28);
   expect(Math.min(...waves.map((wave) => wave.width))).toBe(18);
+});
+
+test("the countdown at a gate ends when the wait after the wave does", () => {
+  const ended = { peels: ["a"], begun_at: "2026-01-31T09:00:00Z", ended_at: "2026-01-31T09:01:00Z" };
+  const waves = [ended, { peels: ["b"] }];
+  const shown = { status: "running" as const, step: "soaking" as const, wave_wait: "10m", waves };
+  expect(gateAt(shown)).toBe(Date.parse("2026-01-31T09:11:00Z"));
+  expect(gateAt({ ...shown, step: "waiting" })).toBeUndefined();
+  expect(gateAt({ ...shown, status: "paused" })).toBeUndefined();
+  expect(gateAt({ ...shown, wave_wait: "soon" })).toBeUndefined();
+});
+
+test.each([
+  [0, 0, "none so far; the first one stops the rollout"],
+  [0, 3, "none so far; more than 3 stop the rollout"],
+  [2, 3, "2 so far; more than 3 stop the rollout"],
+  [4, 3, "4, of which 3 were allowed"],
+])("%d failures of at most %d", (failures, max, words) => {
+  expect(failureWords(failures, max)).toBe(words);
 });

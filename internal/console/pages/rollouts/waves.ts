@@ -1,4 +1,6 @@
 import { defined } from "../../../base/defined.ts";
+import { parseDuration } from "../../../base/duration.ts";
+import { attempt } from "../../../base/errors.ts";
 import type { routes } from "../../api/mod.ts";
 import { type Outcome, outcomeOf, outcomes } from "../../kit/outcome.ts";
 
@@ -55,6 +57,32 @@ export function drawWaves(
     };
   });
   return { waves: drawn, width: Math.max(x - gap, 0) };
+}
+
+/**
+ * When the gate behind the current wave is looked at, milliseconds since the Unix epoch; `undefined` while the wave
+ * runs, and while the rollout waits for nothing but itself.
+ */
+export function gateAt({
+  status,
+  step,
+  waves,
+  wave_wait: wait,
+}: Pick<ShownRollout, "status" | "step" | "waves" | "wave_wait">): number | undefined {
+  const ended = waves.findLast(({ begun_at }) => begun_at !== undefined)?.ended_at;
+  if (status !== "running" || step !== "soaking" || ended === undefined) return undefined;
+  const waitMs = attempt(() => parseDuration(wait));
+  return waitMs === undefined ? undefined : Date.parse(ended) + waitMs;
+}
+
+/** How many failures there were, and how many end it. */
+export function failureWords(failures: number, max: number): string {
+  const so = failures === 0 ? "none so far" : `${failures.toLocaleString("en")} so far`;
+  if (failures > max)
+    return `${failures.toLocaleString("en")}, of which ${max.toLocaleString("en")} were allowed`;
+  return max === 0
+    ? `${so}; the first one stops the rollout`
+    : `${so}; more than ${max.toLocaleString("en")} stop the rollout`;
 }
 
 function partsOf({ peels, counts, gone = 0 }: ShownWave): DrawnWave["parts"] {
