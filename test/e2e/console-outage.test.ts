@@ -72,7 +72,9 @@ test("a frozen bus: a page that is loaded says at once what is wrong and what to
   const { page, go, barriers } = fleet;
   await frozen(async () => {
     await go("/peels");
-    await page.until(`document.querySelector("main.waiting h1").checkVisibility()`);
+    await page.until(
+      `document.querySelector("main.waiting p").checkVisibility({ visibilityProperty: true })`,
+    );
     await page.until(`${heading} === "The bus of the fleet does not answer"`);
     const text = await page.evaluate<string>("document.body.innerText");
     expect([text, await page.evaluate<string>("document.title")]).toEqual([

@@ -1,7 +1,7 @@
 const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"] as const;
 
 /** A number of bytes in the unit in which it has one to four digits: `512 MiB`, `7.6 GiB`. */
-export function sizeText(bytes: number): string {
+function sizeText(bytes: number): string {
   let [rest, at] = [bytes, 0];
   while (rest >= 1024 && at < units.length - 1) {
     rest /= 1024;
