@@ -260,8 +260,8 @@ describe("the pages", () => {
     const typed = await page("/", first, { accept: "text/html,*/*;q=0.8" });
     expect([typed.status, typed.headers.location]).toEqual([302, "/console/"]);
     for (const accept of ["*/*", "application/json"]) {
-      const asked = await page("/", first, { accept });
-      expect([asked.status, asked.json]).toEqual([404, { error: "not found" }]);
+      const reply = await page("/", first, { accept });
+      expect([reply.status, reply.json]).toEqual([404, { error: "not found" }]);
     }
   });
 

@@ -85,9 +85,7 @@ export function createLive(options: {
   let retrying: Timer | undefined;
   let isStarted = false;
   let resting = 0;
-  const answered = () => {
-    if (own.answered()) returns.value++;
-  };
+  const answered = () => void (own.answered() && returns.value++);
 
   const connect = () => {
     retrying = undefined;
@@ -147,10 +145,7 @@ export function createLive(options: {
         connect();
       };
     },
-    note(isAnswer) {
-      if (isAnswer) answered();
-      else own.failed();
-    },
+    note: (isAnswer) => (isAnswer ? answered() : own.failed()),
   };
 }
 

@@ -62,9 +62,7 @@ export function startReader<T>(options: {
   let isReading = false;
   let due: Due | undefined;
   let wait: Timer | undefined;
-  let tookMs = 0;
-  /** The stream came back during this read. */
-  let isBack = false;
+  const pace = createPace(clock);
 
   const read = async () => {
     if (isReading || due === undefined) return;
@@ -73,7 +71,7 @@ export function startReader<T>(options: {
     wait?.cancel();
     wait = undefined;
     isReading = true;
-    const began = clock.monotonic();
+    pace.begins();
     try {
       const value = await readDue(options.how(), known?.value, now, signal);
       if (signal.aborted) return;
@@ -86,14 +84,13 @@ export function startReader<T>(options: {
       options.onProblem(thrown instanceof ApiError ? thrown : new ApiError(0, String(thrown)));
     } finally {
       isReading = false;
-      tookMs = isBack ? 0 : clock.monotonic() - began;
-      isBack = false;
+      pace.ends();
       if (due !== undefined && !signal.aborted) soon();
     }
   };
   const soon = () => {
     if (isReading) return;
-    wait ??= clock.after(Math.min(Math.max(calmMs, calmPerRead * tookMs), everyMs), read);
+    wait ??= clock.after(pace.restMs(), read);
   };
   const readSoon = (more: Partial<Due>) => {
     due = withDue(due, more);
@@ -113,9 +110,7 @@ export function startReader<T>(options: {
     on.length === 0 ? () => {} : live.on(on, (events) => readSoon({ events })),
     live.returns.subscribe((count) => {
       if (count === seen) return;
-      // How long it took during an outage says nothing about now.
-      isBack = isReading;
-      tookMs = 0;
+      pace.forget();
       wait?.cancel();
       wait = undefined;
       readSoon({ all: true });
@@ -129,6 +124,27 @@ export function startReader<T>(options: {
       timer.cancel();
       for (const end of ends) end();
     },
+  };
+}
+
+/** How long a reader rests between two reads: longer behind one that took long. */
+function createPace(clock: Pick<Clock, "monotonic">) {
+  let began: number | undefined;
+  let tookMs = 0;
+  return {
+    begins() {
+      began = clock.monotonic();
+    },
+    ends() {
+      tookMs = began === undefined ? 0 : clock.monotonic() - began;
+      began = undefined;
+    },
+    /** How long it took during an outage says nothing about now. */
+    forget() {
+      began = undefined;
+      tookMs = 0;
+    },
+    restMs: () => Math.min(Math.max(calmMs, calmPerRead * tookMs), everyMs),
   };
 }
 

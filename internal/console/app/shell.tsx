@@ -1,10 +1,10 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { App, ConsolePage } from "../api/mod.ts";
+import { AsOf } from "../kit/as-of.ts";
 import { Button } from "../kit/button.tsx";
 import { Empty } from "../kit/empty.tsx";
 import { type Binding, palette } from "../kit/keys.ts";
-import { OldSince } from "../kit/old.ts";
 import { hrefOf, type Place } from "../kit/router.ts";
 import { clockTime } from "../kit/times.ts";
 import { useDialog } from "../kit/use-dialog.ts";
@@ -63,9 +63,9 @@ export function Shell({ app, theme, says }: { app: App; theme: ThemeSwitch; says
         you={() => dialog.open("session")}
       />
       <main id="main" ref={main} tabIndex={-1}>
-        <OldSince.Provider value={live.brokenSince}>
+        <AsOf since={live.brokenSince}>
           <Shown app={app} place={place} page={page} />
-        </OldSince.Provider>
+        </AsOf>
       </main>
       {dialog.about === "help" && <KeysHelp keys={keys} close={dialog.close} />}
       {dialog.about === "palette" && <Palette app={app} pages={pages} close={dialog.close} />}

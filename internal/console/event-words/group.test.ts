@@ -42,7 +42,7 @@ test("a job on many hosts is one line, whatever happened meanwhile", () => {
   expect([group?.id, group?.events.length, group?.tag]).toEqual([ended.id, 14, "svc/job/job-1/**"]);
 });
 
-test("hosts that fall silent together are one line, and what stands between is told", () => {
+test("hosts that fall silent together are one line, and what stands between is shown", () => {
   const lost = hosts.slice(0, 5).map((host) => event(`svc/peel/${host}/lost`, host));
   const back = event(`svc/peel/${hosts[0]}/regained`, hosts[0] as string);
   expect(textsOf([...lost.slice(0, 4), back, ...lost.slice(4)])).toEqual([
@@ -107,7 +107,7 @@ test.each([
   expect(textsOf([event(tag, "web-1", data as ShownEvent["data"])])).toEqual([[outcome, text]]);
 });
 
-test("data that is not as it should be is no error", () => {
+test("data that is not as it should be breaks nothing", () => {
   for (const tag of [
     "svc/job/x",
     "svc/job//ended",

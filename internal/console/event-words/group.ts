@@ -2,7 +2,7 @@ import type { ShownEvent } from "../../fleet/events/mod.ts";
 import { type Outcome, outcomeOf, outcomes } from "../kit/outcome.ts";
 import { type EventWords, numberOf, type Part, peelPart, textOf, wordsOf } from "./words.ts";
 
-/** Events that are told together: those of one job, or the same of many peels. */
+/** Events that are one line: those of one job, or the same of many peels. */
 export interface EventGroup {
   /** That of its newest event. */
   id: string;
@@ -44,7 +44,7 @@ export function groupEvents(events: readonly ShownEvent[]): EventGroup[] {
   return groups.map(({ key, events: own }) => groupOf(key, own));
 }
 
-/** What events have in common that are told together; an event that is told alone has its id. */
+/** What events of one line have in common; an event with a line of its own has its id. */
 function keyOf({ id, tag }: ShownEvent): string {
   const [service, kind, name, last] = tag.split("/");
   if (service === "svc" && kind === "job") return `svc/job/${name}`;

@@ -30,15 +30,15 @@ export const peelPart = (id: string): Part => ({ text: id, to: `/peels/${id}` })
 /** Says what one event is about. An event of another kind is shown by its tag and its data. */
 export function wordsOf(event: ShownEvent): EventWords {
   const [service, kind = "", ...rest] = event.tag.split("/");
-  const tell = service === "svc" && Object.hasOwn(tellers, kind) ? tellers[kind] : undefined;
-  return tell?.(event, rest) ?? sentBy(event);
+  const wording = service === "svc" && Object.hasOwn(words, kind) ? words[kind] : undefined;
+  return wording?.(event, rest) ?? sentBy(event);
 }
 
-type Teller = (event: ShownEvent, rest: readonly string[]) => EventWords | undefined;
+type Wording = (event: ShownEvent, rest: readonly string[]) => EventWords | undefined;
 
-const tellers: Readonly<Record<string, Teller>> = {
-  enrollment: tellEnrollment,
-  peel: tellPeel,
+const words: Readonly<Record<string, Wording>> = {
+  enrollment: enrollmentWords,
+  peel: peelWords,
   schedule({ source, data }, [entry = ""]) {
     const outcome = textOf(data, "outcome");
     return {
@@ -57,7 +57,7 @@ const tellers: Readonly<Record<string, Teller>> = {
       ],
     };
   },
-  approval: tellApproval,
+  approval: approvalWords,
   states({ data }) {
     const [first] = Array.isArray(data.problems) ? data.problems : [];
     const {
@@ -107,7 +107,7 @@ const because = (data: Data) => {
   return why === "" ? "" : `: ${why}`;
 };
 
-function tellEnrollment(
+function enrollmentWords(
   { source, data }: ShownEvent,
   [what = ""]: readonly string[],
 ): EventWords | undefined {
@@ -134,7 +134,7 @@ function tellEnrollment(
   }
 }
 
-function tellPeel({ source, data }: ShownEvent, rest: readonly string[]): EventWords | undefined {
+function peelWords({ source, data }: ShownEvent, rest: readonly string[]): EventWords | undefined {
   switch (rest.at(-1)) {
     case "lost":
       return { outcome: "offline", parts: [peelPart(source), " fell silent"] };
@@ -152,7 +152,7 @@ function tellPeel({ source, data }: ShownEvent, rest: readonly string[]): EventW
   }
 }
 
-function tellApproval({ data }: ShownEvent, [id = ""]: readonly string[]): EventWords {
+function approvalWords({ data }: ShownEvent, [id = ""]: readonly string[]): EventWords {
   const request: Part = { text: textOf(data, "operation"), to: `/approvals/${id}` };
   const [who, state, ended] = [textOf(data, "asked_by"), textOf(data, "state"), textOf(data, "outcome")];
   if (state === "waiting") {

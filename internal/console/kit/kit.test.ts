@@ -90,7 +90,7 @@ test("differences are lines with a sign", () => {
   expect(diffLines({ diff: "+\n".repeat(5_000) })).toHaveLength(2_001);
 });
 
-test("a difference of a file is one below the path of the file as well, and lists and maps are no JSON", () => {
+test("a difference of a file is one below the path of the file as well, and lists and maps are not JSON", () => {
   const diff = "--- /etc/motd\n+++ /etc/motd\n@@ -1 +1 @@\n-drift\n+Hello\n";
   const lines = diffLines({
     "/etc/motd": { diff, mode: { old: "0600", new: "0644" } },

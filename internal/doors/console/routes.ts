@@ -59,7 +59,7 @@ export function consoleRoutes({ bundle = withoutPages, isServed }: ConsolePages)
     },
   });
   return [
-    // Everybody types the address of the master first. Programs get the answer that they get for any unknown path.
+    // People type the address of the master first. Programs get the answer that they get for any unknown path.
     get("/", ({ headers }) => {
       if (!/\btext\/html\b/i.test(headers.get("accept") ?? "")) throw new SvcError("not_found", "not found");
       return new Response(null, {

@@ -60,7 +60,7 @@ const titles: Readonly<Record<string, string>> = {
   peel_id: "Peel",
 };
 
-/** The other fields of a request: every one of them, as whoever agrees must see all of it. */
+/** The other fields of a request: every one of them, as those who agree must see all of it. */
 export function otherFields(request: unknown): RequestField[] {
   return Object.entries(Object(request) as Record<string, unknown>)
     .filter(([name, value]) => !elsewhere.has(name) && value !== undefined && value !== null)

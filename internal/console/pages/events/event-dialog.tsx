@@ -11,7 +11,7 @@ import { Time } from "../../kit/time.tsx";
 
 const maxShown = 100;
 
-/** Events that are told together, each in full. What a peel sent is text. */
+/** The events of a line, each in full. What a peel sent is text. */
 export function EventDialog({ app, group, close }: { app: App; group: EventGroup; close(): void }) {
   const { events, tag, words } = group;
   return (

@@ -5,7 +5,7 @@ import { type EventGroup, EventSentence } from "../../event-words/mod.ts";
 import { monoColumn, timeColumn } from "../../kit/table/columns.tsx";
 import { type Column, Table } from "../../kit/table/table.tsx";
 
-/** Events as sentences, the newest first. A row opens what is told together in it. */
+/** Events as sentences, the newest first. A row opens its events. */
 export function EventTable(props: {
   app: App;
   groups: readonly EventGroup[];

@@ -18,7 +18,7 @@ test("peels are counted by what a list can show, and each is in the list that co
   expect(countsOf([])).toEqual({ all: 0, alive: 0, silent: 0, failed: 0, drifted: 0 });
 });
 
-test("what a silent peel reported last is no claim about now", () => {
+test("what a silent peel reported last claims nothing about now", () => {
   expect(peels.map(statesOf)).toEqual([
     { word: "described", outcome: "ok" },
     { word: "was described", outcome: "lost" },

@@ -29,7 +29,7 @@ export function countsOf(peels: readonly Standing[]): Record<Show, number> {
   return counts;
 }
 
-/** How the states of a peel stand: of a silent one that was so when it last reported, which is no claim about now. */
+/** How the states of a peel stand: of a silent one that was so when it last reported, which claims nothing about now. */
 export function statesOf({ alive, last_run: run }: Standing): { word: string; outcome: Outcome } {
   const word = run?.status ?? "never";
   if (alive || run === undefined) return { word, outcome: outcomeOf(word) };

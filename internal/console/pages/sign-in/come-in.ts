@@ -7,7 +7,7 @@ const againMs = 3_000;
 
 /**
  * The first thing a tab does: a link that `svc console` opened is used up, a provider of identities sent its answer,
- * or there is a session already. While nobody can say so, it is tried again.
+ * or there is a session already. While nobody can answer, it is tried again.
  */
 export async function comeIn({ session, router, clock }: App, window: Window): Promise<void> {
   const { location, history } = window;

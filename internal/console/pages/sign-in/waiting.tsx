@@ -28,7 +28,7 @@ export function Waiting({ app: { session } }: { app: App }) {
         </div>
         <p role="alert">
           {isBus
-            ? `A master answers at ${location.host}, but the bus behind it does not. Hosts go on with what they run; nothing can be shown or started until the bus is back.`
+            ? `A master answers at ${location.host}, but the bus behind it does not. Hosts continue what they run; nothing can be shown or started until the bus is back.`
             : `No svc-master answers at ${location.host}: it does not run there, or the network does not reach it.`}
         </p>
         <div class="field">
