@@ -44,11 +44,12 @@ function OneEvent({ app: { now }, event }: { app: App; event: ShownEvent }) {
       </Fact>
       <Fact name="Source">
         {event.peel_id === undefined ? (
-          event.source
+          "the masters"
         ) : (
           <a href={hrefOf(`/peels/${event.source}`)}>{event.source}</a>
         )}
-        , said by{" "}
+      </Fact>
+      <Fact name="Said by">
         {event.origin === "peel" ? "the peel itself; only its identity was verified" : "the masters"}
       </Fact>
       <Fact name="Details">
