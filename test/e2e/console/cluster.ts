@@ -10,7 +10,7 @@ export function clusterCases(at: () => ConsoleFleet): void {
       `document.querySelector("section[aria-labelledby=servers-head] tbody tr")?.innerText.includes("up")`,
     );
     const streams = `document.querySelector("section[aria-labelledby=streams-head] tbody").innerText`;
-    for (const text of ["KV_enrollments", "complete"]) await page.until(`${streams}.includes("${text}")`);
+    for (const text of ["enrollments bucket", "complete"]) await page.until(`${streams}.includes("${text}")`);
     expect(await page.evaluate<string>(`document.querySelector("main code.command").innerText`)).toBe(
       "svc cluster add n2.example.com,n3.example.com --dir /srv/fleet",
     );

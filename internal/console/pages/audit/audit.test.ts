@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { chainWords } from "./chain-words.ts";
-import { subjectText } from "./entry.ts";
+import { type AuditEntry, subjectText, withoutBeginnings } from "./entry.ts";
 import { searchOf } from "./search.ts";
 import { judgeEntries } from "./whole.ts";
 
@@ -48,4 +48,19 @@ test("subjects are one line", () => {
   expect(subjectText({ subjects: { peel: "web-1", count: 2, all: ["<b>"] } })).toBe(
     'peel=web-1 count=2 all=["<b>"]',
   );
+});
+
+test("what began and ended is one row, and what began and has no end here stays", () => {
+  const entry = (seq: number, outcome: AuditEntry["outcome"], subjects: AuditEntry["subjects"] = {}) => ({
+    ...{ seq, outcome, subjects },
+  });
+  const entries = [
+    entry(6, "done", { begun: 4, job: "j" }),
+    entry(5, "begun"),
+    entry(4, "begun", { job: "j" }),
+    entry(3, "refused"),
+    entry(2, "failed", { begun: 1 }),
+  ];
+  expect(withoutBeginnings(entries).map(({ seq }) => seq)).toEqual([6, 5, 3, 2]);
+  expect(subjectText(entries[0] as (typeof entries)[number])).toBe("job=j");
 });

@@ -7,6 +7,7 @@ import { ListPage } from "../../kit/list-page.tsx";
 import type { Place } from "../../kit/router.ts";
 import { ChainCard } from "./chain-card.tsx";
 import { ChainState } from "./chain-state.tsx";
+import { withoutBeginnings } from "./entry.ts";
 import { entryColumns } from "./entry-columns.tsx";
 import { EntrySearch } from "./entry-search.tsx";
 import { searchOf } from "./search.ts";
@@ -22,9 +23,10 @@ export function EntryList({ app, place }: { app: App; place: Place }) {
   const mayVerify = app.session.may("audit", "verify");
   const filtered = ["by", "action", "peel", "outcome", "since"].some((name) => query.has(name));
   const entries = value?.items ?? [];
+  const rows = useMemo(() => value && withoutBeginnings(value.items), [value]);
   return (
     <ListPage
-      {...{ app, problem, columns, rows: value?.items }}
+      {...{ app, problem, columns, rows }}
       title="Audit"
       label="Entries of the audit"
       rowKey={({ seq }) => String(seq)}

@@ -21,8 +21,20 @@ const outcomes: Readonly<Record<AuditEntry["outcome"], Outcome>> = {
 /** How the outcome of an entry looks. */
 export const outcomeOf = ({ outcome }: Pick<AuditEntry, "outcome">): Outcome => outcomes[outcome];
 
+/**
+ * The entries without the beginnings of those whose end is among them: the end says all of both, and names its
+ * beginning.
+ */
+export function withoutBeginnings<Entry extends Pick<AuditEntry, "seq" | "outcome" | "subjects">>(
+  entries: readonly Entry[],
+): Entry[] {
+  const ended = new Set(entries.map(({ subjects }) => subjects.begun));
+  return entries.filter(({ seq, outcome }) => outcome !== "begun" || !ended.has(seq));
+}
+
 /** What an entry is about, on one line: `peel=web-1 job=j-1`. */
 export const subjectText = ({ subjects }: Pick<AuditEntry, "subjects">): string =>
   Object.entries(subjects)
+    .filter(([name]) => name !== "begun")
     .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)
     .join(" ");

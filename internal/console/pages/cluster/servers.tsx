@@ -7,9 +7,9 @@ import type { judgeServers } from "./judge-servers.ts";
 type Server = ReturnType<typeof judgeServers>[number];
 
 const counts: readonly Column<Server>[] = [
-  numberColumn("leads", "Leads", ({ leads }) => leads, { wide: true, unsorted: true }),
+  numberColumn("leads", "Leads stores", ({ leads }) => leads, { wide: true, unsorted: true }),
   numberColumn("stores", "Stores", ({ stores }) => stores, { unsorted: true }),
-  numberColumn("lag", "Lacks", ({ lag }) => lag, { unsorted: true }),
+  numberColumn("lag", "Entries missing", ({ lag }) => lag, { unsorted: true }),
 ];
 
 /** The servers of the bus, and how much of the storage each has. */

@@ -1,15 +1,31 @@
 import type { App } from "../../api/mod.ts";
 import { Status } from "../../kit/status.tsx";
 import type { Column } from "../../kit/table/column.ts";
-import { longColumn, monoColumn, numberColumn } from "../../kit/table/columns.tsx";
+import { longColumn, numberColumn } from "../../kit/table/columns.tsx";
 import { Table } from "../../kit/table/table.tsx";
 import type { JudgedStream } from "./judge-servers.ts";
 
 const lacking = ({ behind }: JudgedStream): string =>
   behind.map(({ server, lag }) => `${server} lacks ${lag}`).join(", ");
 
+/** What the bus calls `KV_jobs` is the bucket jobs. */
+function nameOf(stream: string): { name: string; kind: string } {
+  if (stream.startsWith("KV_")) return { name: stream.slice(3), kind: "bucket" };
+  if (stream.startsWith("OBJ_")) return { name: stream.slice(4), kind: "files" };
+  return { name: stream, kind: "stream" };
+}
+
 const columns: readonly Column<JudgedStream>[] = [
-  monoColumn("stream", "Stream", ({ stream }) => stream),
+  {
+    id: "stream",
+    title: "Store",
+    show: ({ stream }) => (
+      <span title={stream}>
+        {nameOf(stream).name} <span class="muted">{nameOf(stream).kind}</span>
+      </span>
+    ),
+    by: ({ stream }) => nameOf(stream).name,
+  },
   {
     id: "state",
     title: "State",
@@ -35,7 +51,7 @@ const columns: readonly Column<JudgedStream>[] = [
 export function Streams({ streams, keys }: { streams: readonly JudgedStream[]; keys: App["keys"] }) {
   return (
     <section class="stack" aria-labelledby="streams-head">
-      <h2 id="streams-head">Streams</h2>
+      <h2 id="streams-head">What the bus stores</h2>
       <Table label="Streams" rows={streams} rowKey={({ stream }) => stream} keys={keys} columns={columns} />
     </section>
   );

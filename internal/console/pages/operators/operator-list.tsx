@@ -1,8 +1,9 @@
 import { type App, routes, useAnswer } from "../../api/mod.ts";
 import { Empty } from "../../kit/empty.tsx";
 import { Problem } from "../../kit/problem.tsx";
+import { ShortKey } from "../../kit/short-key.tsx";
 import type { Column } from "../../kit/table/column.ts";
-import { monoColumn, textColumn, timeColumn } from "../../kit/table/columns.tsx";
+import { textColumn, timeColumn } from "../../kit/table/columns.tsx";
 import { Table } from "../../kit/table/table.tsx";
 import { standingColumn } from "./standing.tsx";
 import { Tags } from "./tags.tsx";
@@ -39,7 +40,7 @@ export function OperatorList({ app }: { app: App }) {
 
 type Operator = NonNullable<(typeof routes.listOperators)["types"]>["answer"]["operators"][number];
 
-const operatorColumns = ({ now }: Pick<App, "now">): readonly Column<Operator>[] => [
+const operatorColumns = ({ now, say }: Pick<App, "now" | "say">): readonly Column<Operator>[] => [
   textColumn("name", "Operator", ({ name }) => name),
   standingColumn(({ state }) => state),
   { id: "roles", title: "Roles", show: ({ roles }) => <Tags words={roles} /> },
@@ -51,5 +52,10 @@ const operatorColumns = ({ now }: Pick<App, "now">): readonly Column<Operator>[]
     by: ({ administrator }) => Number(administrator),
   },
   timeColumn(now, "expires", "Expires", ({ expires_at: at }) => at, { wide: true }),
-  monoColumn("key", "Key", ({ public_key: key }) => key, { wide: true, unsorted: true }),
+  {
+    id: "key",
+    title: "Key",
+    wide: true,
+    show: ({ name, public_key: key }) => <ShortKey value={key} of={name} say={say} />,
+  },
 ];

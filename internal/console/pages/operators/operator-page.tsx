@@ -1,3 +1,4 @@
+import { useEffect } from "preact/hooks";
 import { type App, routes, useAnswer } from "../../api/mod.ts";
 import { LinkButton } from "../../kit/button.tsx";
 import { Card } from "../../kit/card.tsx";
@@ -13,10 +14,17 @@ import { Tags } from "./tags.tsx";
 
 type Operator = NonNullable<NonNullable<(typeof routes.showOperator)["types"]>["answer"]["operator"]>;
 
+/** Views that had an address where the name of an operator stands: it leads there, unless somebody has that name. */
+const oldViews: ReadonlySet<string> = new Set(["tokens", "roles"]);
+
 /** One operator, and the commands that change it. */
 export function OperatorPage({ app, name }: { app: App; name: string }) {
   const { value, problem } = useAnswer(app, routes.showOperator, { name });
   const operator = value?.operator;
+  const isView = value !== undefined && operator === undefined && oldViews.has(name);
+  useEffect(() => {
+    if (isView) app.router.go(`/operators?view=${name}`, { replace: true });
+  }, [isView]);
   if (value !== undefined && operator === undefined) {
     return (
       <Empty whole title={`The operator ${name} does not exist`} command="svc operator list">
