@@ -14,7 +14,7 @@ import { Tags } from "./tags.tsx";
 
 type Operator = NonNullable<NonNullable<(typeof routes.showOperator)["types"]>["answer"]["operator"]>;
 
-/** Views that had an address where the name of an operator stands: it leads there, unless somebody has that name. */
+/** Views that had an address where the name of an operator stands: it leads there, unless an operator has that name. */
 const oldViews: ReadonlySet<string> = new Set(["tokens", "roles"]);
 
 /** One operator, and the commands that change it. */
