@@ -21,6 +21,7 @@ export const vendors: Record<string, readonly string[]> = {
   "fastest-levenshtein": ["internal/base/"],
   jose: ["internal/identity/oidc/"],
   "js-yaml": ["internal/base/"],
+  "jsonc-parser": ["internal/tree/functions/documents/"],
   msgpackr: ["internal/base/"],
   nats: ["internal/bus/"],
   "nkeys.js": ["internal/identity/"],
@@ -29,7 +30,9 @@ export const vendors: Record<string, readonly string[]> = {
   re2js: ["internal/tree/targets/"],
   "reflect-metadata": ["internal/identity/ca/"],
   "swagger-ui-dist": ["internal/doors/rest/"],
+  "toml-eslint-parser": ["internal/tree/functions/documents/"],
   valibot: ["internal/"],
+  yaml: ["internal/tree/functions/documents/"],
 };
 
 /** Imports of packages that the table does not know, or from a room that has no business with them. */

@@ -45,9 +45,23 @@ test("what an existing file says in addition is kept on request", async () => {
   writeFileSync(path, "a: {x: 1, y: 2}\nb: 3\n");
   const args = { dataset: { a: { x: 9 } }, merge_if_exists: true };
   await proveHonest(directory.path, fileStates, "file.serialize", path, args);
-  expect(readFileSync(path, "utf8")).toBe("a:\n  x: 9\n  y: 2\nb: 3\n");
+  expect(readFileSync(path, "utf8")).toBe("a: {x: 9, y: 2}\nb: 3\n");
+  writeFileSync(path, "");
+  await proveHonest(directory.path, fileStates, "file.serialize", path, args);
+  expect(readFileSync(path, "utf8")).toBe("a:\n  x: 9\n");
+  writeFileSync(path, '{"id": 175928847299117063}');
+  await proveHonest(directory.path, fileStates, "file.serialize", path, { ...args, formatter: "json" });
+  expect(readFileSync(path, "utf8")).toBe('{"id": 175928847299117063, "a": {"x":9}}');
+  writeFileSync(path, "when = 2024-01-01\n");
+  await proveHonest(directory.path, fileStates, "file.serialize", path, { ...args, formatter: "toml" });
+  expect(readFileSync(path, "utf8")).toBe("when = 2024-01-01\n\n[a]\nx = 9\n");
   writeFileSync(path, "- 1\n");
   await expect(planState(fileStates, "file.serialize", path, args)).rejects.toThrow("must both be maps");
+});
+
+test("a whole number that is not the one of the state is refused", async () => {
+  const plan = planState(fileStates, "file.serialize", "/no/x", { dataset: { id: 175928847299117060 } });
+  await expect(plan).rejects.toThrow("id: a whole number beyond 2^53 is not exact; write it in quotes");
 });
 
 test("data of a setting is not shown, and a missing setting is named", async () => {

@@ -1,9 +1,10 @@
 import type { Plain } from "../../../base/msgpack.ts";
 import { isMap } from "../../../base/plain-map.ts";
-import { formatYaml, parseYaml, plainValue } from "../../../base/yaml/yaml.ts";
+import { formatYaml } from "../../../base/yaml/yaml.ts";
 import { arg } from "../../../host/modules/mod.ts";
 import { defineState, type StateContext, StateFailure } from "../../function/mod.ts";
 import { yamlLikeSalt } from "../../template/mod.ts";
+import { type PlainMap, requireExact } from "../documents/splice.ts";
 import { attributesOf, ownerArgs } from "./attributes.ts";
 import { checkArg, checkWith } from "./check-command.ts";
 import { type Content, contentOf } from "./content.ts";
@@ -27,7 +28,9 @@ export const fileSerialize = defineState({
     ),
     serializer: formatArg("Alias of formatter."),
     serializer_opts: arg.any("Options of the format: indent, and sort_keys for json and yaml."),
-    merge_if_exists: arg.boolean("Keeps what an existing file says in addition; false by default."),
+    merge_if_exists: arg.boolean(
+      "Keeps everything else in an existing file as it is written, also comments; false by default. New keys come last.",
+    ),
     create: arg.boolean("Creates the file if it does not exist; true by default."),
     ...ownerArgs,
     mode: arg.mode("Permission bits; those of the existing file by default, or 0644."),
@@ -58,9 +61,10 @@ export const fileSerialize = defineState({
     const format = formats.find((each) => each === named) ?? "yaml";
     const given =
       args.dataset_pillar === undefined ? (args.dataset ?? null) : settingOf(args.dataset_pillar, context);
-    const present = args.merge_if_exists === true && before?.isFile() ? parse(path, format) : undefined;
-    const data = present === undefined ? given : merged(present, given, path);
-    const content: Content = contentOf(write(data, format, optionsOf(args.serializer_opts) ?? {}));
+    const options = optionsOf(args.serializer_opts) ?? {};
+    const isMerged = args.merge_if_exists === true && before?.isFile();
+    const text = isMerged ? await merged(path, given, format, options) : write(given, format, options);
+    const content: Content = contentOf(text);
     return planFile(
       {
         path,
@@ -77,8 +81,6 @@ export const fileSerialize = defineState({
   },
 });
 
-type PlainMap = { [key: string]: Plain };
-
 function settingOf(name: string, context: StateContext): Plain {
   const value = context.settings.get(name);
   if (value === undefined) throw new StateFailure(`setting ${name} does not exist`);
@@ -91,36 +93,28 @@ function optionsOf(options: Plain | undefined): PlainMap | undefined {
   return maps.every(isMap) ? Object.assign({}, ...maps) : undefined;
 }
 
-/** The data of an existing file. @throws StateFailure when it does not have this format */
-function parse(path: string, format: Format): Plain {
+/** The text of an existing file with these data, and everything else in it as it is written. */
+async function merged(path: string, given: Plain, format: Format, options: PlainMap): Promise<string> {
   const text = readFixed(path).toString("utf8");
-  if (text.trim() === "") return {};
+  if (text.trim() === "") return write(given, format, options);
   if (format === "configparser")
     throw new StateFailure("merge_if_exists: use ini.options_present for this format");
-  if (format === "toml") return parseToml(text, path);
-  // JSON is YAML.
-  return plainValue(parseYaml(text, path)) as Plain;
+  if (!isMap(given)) throw new StateFailure(`merge_if_exists: the data and ${path} must both be maps`);
+  // Loaded here, because few runs need the parsers.
+  if (format === "toml") return (await import("../documents/edit-toml.ts")).editToml(text, given, path);
+  if (format === "yaml") return (await import("../documents/edit-yaml.ts")).editYaml(text, given, path);
+  const { editJson } = await import("../documents/edit-json.ts");
+  return editJson(text, given, path, " ".repeat(indentIn(options)));
 }
 
-function merged(present: Plain, given: Plain, path: string): Plain {
-  if (!isMap(present) || !isMap(given)) {
-    throw new StateFailure(`merge_if_exists: the data and ${path} must both be maps`);
-  }
-  return merge(present, given);
-}
-
-function merge(present: PlainMap, given: PlainMap): PlainMap {
-  const all = { ...present };
-  for (const [key, value] of Object.entries(given)) {
-    const old = Object.hasOwn(present, key) ? present[key] : undefined;
-    all[key] = isMap(old) && isMap(value) ? merge(old, value) : value;
-  }
-  return all;
+function indentIn({ indent }: PlainMap): number {
+  return typeof indent === "number" ? indent : 2;
 }
 
 function write(data: Plain, format: Format, options: PlainMap): string {
+  requireExact(data);
   const sort = options.sort_keys !== false;
-  const indent = typeof options.indent === "number" ? options.indent : 2;
+  const indent = indentIn(options);
   if (format === "json") return `${JSON.stringify(sort ? sorted(data) : data, null, indent)}\n`;
   // Other options are those of another writer.
   if (format === "yaml")
@@ -139,14 +133,6 @@ function toml(data: Plain): string {
     return text === "" || text.endsWith("\n") ? text : `${text}\n`;
   } catch (cause) {
     throw new StateFailure("dataset: TOML has no null, and no values of some kinds", {}, { cause });
-  }
-}
-
-function parseToml(text: string, path: string): Plain {
-  try {
-    return Bun.TOML.parse(text) as Plain;
-  } catch (cause) {
-    throw new StateFailure(`${path} is not valid TOML`, {}, { cause });
   }
 }
 
