@@ -10,7 +10,7 @@ test.each([
   ["7d", "2026-01-24T12:00:00.000Z"],
 ])("%s is %s", (text, time) => expect(readPastTime("--since", text, now)).toBe(time));
 
-test.each(["", "yesterday", "7", "2026-13-01", "2026-01-30T09:00", "999999d99999999h", "99999999999999h"])(
+test.each(["", "yesterday", "7", "2026-13-01", "2026-01-30T09:00", "999999999d", "99999999999999h"])(
   "%p is refused with examples",
   (text) => {
     expect(() => readPastTime("--since", text, now)).toThrow(

@@ -1,6 +1,6 @@
 import { rfc3339 } from "../base/clock.ts";
+import { parseDuration } from "../base/duration.ts";
 import { attempt, SvcError } from "../base/errors.ts";
-import { parseLifetime } from "../base/lifetime.ts";
 
 /**
  * A moment that has passed, as operators write it: a date, a time, or how long ago.
@@ -22,5 +22,5 @@ export function readPastTime(flag: string, text: string, now: number): string {
 }
 
 function agoOf(text: string, now: number): number | undefined {
-  return attempt(() => now - parseLifetime(text));
+  return attempt(() => now - parseDuration(text));
 }

@@ -1,4 +1,4 @@
-import { formatDuration, parseDuration } from "../base/duration.ts";
+import { parseDuration, sayDuration } from "../base/duration.ts";
 import { SvcError } from "../base/errors.ts";
 
 const hour = 3_600_000;
@@ -23,5 +23,5 @@ export function rolloutDeadline(text: string | undefined): number {
     throw new SvcError("bad_request", `deadline: ${cause instanceof Error ? cause.message : "bad duration"}`);
   }
   if (ms >= minMs && ms <= maxMs) return ms;
-  throw new SvcError("bad_request", `deadline: must be ${formatDuration(minMs)} to ${formatDuration(maxMs)}`);
+  throw new SvcError("bad_request", `deadline: must be ${sayDuration(minMs)} to ${sayDuration(maxMs)}`);
 }

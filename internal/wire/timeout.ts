@@ -1,4 +1,4 @@
-import { formatDuration, parseDuration } from "../base/duration.ts";
+import { parseDuration, sayDuration } from "../base/duration.ts";
 import { SvcError } from "../base/errors.ts";
 
 const defaultTimeoutMs = 60_000;
@@ -18,7 +18,7 @@ export function timeoutOf(text: string | undefined): number {
     throw new SvcError("bad_request", `timeout: ${cause instanceof Error ? cause.message : "bad duration"}`);
   }
   if (timeoutMs < 1 || timeoutMs > maxTimeoutMs) {
-    throw new SvcError("bad_request", `timeout must be 1ms to ${formatDuration(maxTimeoutMs)}`);
+    throw new SvcError("bad_request", `timeout must be 1ms to ${sayDuration(maxTimeoutMs)}`);
   }
   return timeoutMs;
 }

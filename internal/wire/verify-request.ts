@@ -1,5 +1,5 @@
 import { rfc3339 } from "../base/clock.ts";
-import { formatDuration } from "../base/duration.ts";
+import { sayDuration } from "../base/duration.ts";
 import { isSignedFor, type SignedRequest } from "./signed-request.ts";
 
 /** An operator of the registry, in force at the time in question. */
@@ -61,5 +61,5 @@ export function judgeRequest(
 
 /** Whole seconds are enough for a person. */
 function inWords(ms: number): string {
-  return formatDuration(Math.max(1, Math.round(ms / 1000)) * 1000);
+  return sayDuration(Math.max(1, Math.round(ms / 1000)) * 1000);
 }

@@ -168,7 +168,7 @@ test("where nothing leads to the new root, or the recovery window is over, it sa
   {
     await using started = peel("late", awake, newPin);
     const reported = await started.log.logged(/recover no credentials/);
-    expect(reported.event).toMatch(/ended at 20\S+, longer ago than enroll\.recovery_window \(720h/);
+    expect(reported.event).toMatch(/ended at 20\S+, longer ago than enroll\.recovery_window \(30d/);
     expect(reported.fields.next).toContain(`svc enroll revoke ${enrollments.late}`);
     expect(reported.fields.next).toContain(`delete ${authOf("late", "late.creds")}`);
   }

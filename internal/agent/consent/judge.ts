@@ -1,4 +1,4 @@
-import { formatDuration } from "../../base/duration.ts";
+import { sayDuration } from "../../base/duration.ts";
 import { encode } from "../../base/msgpack.ts";
 import { isProven } from "../../identity/merkle/mod.ts";
 import { type Call, decodeEvidence } from "../../wire/call.ts";
@@ -65,12 +65,12 @@ export function judgeDispatch(
     const { timeoutMs, lastsMs } = requested;
     const until = (agreed ?? request.sentAt) + lastsMs;
     if (rules.now > until) {
-      const ago = formatDuration(rules.now - until);
+      const ago = sayDuration(rules.now - until);
       const what = isRollout ? "its deadline" : "its timeout";
       refuse(`the request of ${who} ended ${ago} ago: ${what} has passed`);
     }
     if (deadline > Math.min(until, isRollout ? rules.now + timeoutMs : until) + clockToleranceMs) {
-      refuse(`${who} signed a timeout of ${formatDuration(timeoutMs)}, and the command has a longer one`);
+      refuse(`${who} signed a timeout of ${sayDuration(timeoutMs)}, and the command has a longer one`);
     }
     if (requested.targets_digest === undefined) {
       refuse(`${who} did not sign which peels it is for (targets_digest)`);

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { quote } from "../cut.ts";
-import { formatDuration, parseDuration } from "../duration.ts";
+import { parseDuration, sayDuration } from "../duration.ts";
 import { SvcError } from "../errors.ts";
 import type { Plain } from "../msgpack.ts";
 import { suggestion } from "../nearest.ts";
@@ -159,8 +159,8 @@ export function integer(min: number, max: number, noun = "whole number"): Schema
 export function duration(minMs: number, maxMs = Number.POSITIVE_INFINITY): Schema<number> {
   const range =
     maxMs === Number.POSITIVE_INFINITY
-      ? `expected ${formatDuration(minMs)} or longer`
-      : `expected ${formatDuration(minMs)} to ${formatDuration(maxMs)}`;
+      ? `expected ${sayDuration(minMs)} or longer`
+      : `expected ${sayDuration(minMs)} to ${sayDuration(maxMs)}`;
   return v.pipe(
     v.union(
       [v.string(), v.number()],

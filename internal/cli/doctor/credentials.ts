@@ -1,5 +1,5 @@
 import { rfc3339 } from "../../base/clock.ts";
-import { formatDuration } from "../../base/duration.ts";
+import { sayDuration } from "../../base/duration.ts";
 import { recoverableUntil } from "../../fleet/enrollment/credentials/mod.ts";
 import { type Enrollment, memberStates } from "../../fleet/enrollment/record/mod.ts";
 import type { Finding } from "../../program/diagnosis/mod.ts";
@@ -74,7 +74,7 @@ export function judgeCredentials(record: Credentials, now: number, window: Recov
   if (since === 0 || now <= dueAt) return { level: "ok", message };
   return {
     level: "warn",
-    message: `${message}; the renewal is due since ${formatDuration(Math.floor((now - dueAt) / 1000) * 1000)}, and failed or was not tried`,
+    message: `${message}; the renewal is due since ${sayDuration(Math.floor((now - dueAt) / 1000) * 1000)}, and failed or was not tried`,
     next: "check the log of the peel for refused renewals",
   };
 }

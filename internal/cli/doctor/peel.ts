@@ -1,5 +1,5 @@
 import { rfc3339 } from "../../base/clock.ts";
-import { formatDuration } from "../../base/duration.ts";
+import { sayDuration } from "../../base/duration.ts";
 import { toSvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import {
@@ -242,5 +242,5 @@ function readAdministrators(bus: Bus) {
 }
 
 function ageOf(storedAt: number, { clock }: DoctorContext): string {
-  return formatDuration(Math.max(0, Math.round((clock.now() - storedAt) / 1000) * 1000));
+  return sayDuration(Math.max(0, Math.round((clock.now() - storedAt) / 1000) * 1000));
 }

@@ -1,6 +1,6 @@
 import { defined } from "../../base/defined.ts";
+import { parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
-import { parseLifetime } from "../../base/lifetime.ts";
 import { operatorOperations } from "../../fleet/operators/mod.ts";
 import { formatOperatorFile, newKeyPair } from "../../identity/mod.ts";
 import { command, flag, readFlag, readListFlag, value, word } from "../../program/command-line/mod.ts";
@@ -70,7 +70,7 @@ export const addCommand = command({
 
 /** `90d`, or a duration. */
 function readLife(text: string): number {
-  const lasts = parseLifetime(text);
+  const lasts = parseDuration(text);
   if (lasts > 0) return lasts;
   throw new SvcError("usage", "it must be longer than 0, such as 90d");
 }

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { formatDuration, parseDuration } from "../../base/duration.ts";
+import { parseDuration, sayDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
 import { described, plainMap, titled } from "../../base/schema.ts";
@@ -69,7 +69,7 @@ export const rolloutRequestSchema = titled(
         "A function that must also succeed on each peel of a wave that succeeded",
       ),
     ),
-    deadline: duration("Time from now after which no wave starts; at most 144h", { default: "24h" }),
+    deadline: duration("Time from now after which no wave starts; at most 6d", { default: "24h" }),
     metadata: v.optional(described(plainMap, "Stored with the rollout and its jobs")),
     ...frozenFields,
     dry_run: v.optional(described(v.boolean(), "Show the waves and start nothing")),
@@ -140,7 +140,7 @@ function durationOf(
   if (text === undefined) return byDefault;
   const ms = within(field, () => parseDuration(text));
   if (ms >= min && ms <= max) return ms;
-  throw new SvcError("bad_request", `${field}: must be ${formatDuration(min)} to ${formatDuration(max)}`);
+  throw new SvcError("bad_request", `${field}: must be ${sayDuration(min)} to ${sayDuration(max)}`);
 }
 
 /** Adds the name of the field to an error. */

@@ -26,7 +26,7 @@ const fields = {
   creator: hidden(v.picklist(creatorKinds)),
   createdAt: ["created_at", time],
   expiresAt: ["expires_at", time],
-  lastUsedAt: ["last_used_at", optional(time), "The hour of its last use"],
+  lastUsedAt: ["last_used_at", optional(time), "The hour of its last use, and not before it was made"],
   revokedAt: ["revoked_at", optional(time)],
   revokedBy: ["revoked_by", optional(text(256))],
 } as const;

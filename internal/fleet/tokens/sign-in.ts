@@ -29,7 +29,8 @@ export function createTokenSignIn(deps: SignInDeps) {
   /** The hour whose use is being stored, by id. */
   const marking = new Map<string, number>();
   const mark = (token: Token): void => {
-    const hour = Math.floor(clock.now() / hourMs) * hourMs;
+    // Not before it was made: within its first hour it would have been used before it was there.
+    const hour = Math.max(Math.floor(clock.now() / hourMs) * hourMs, token.createdAt);
     if ((token.lastUsedAt ?? 0) >= hour || marking.get(token.id) === hour) return;
     marking.set(token.id, hour);
     markUse(deps, token, hour)

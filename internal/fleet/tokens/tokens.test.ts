@@ -321,6 +321,18 @@ test("the last use is stored by the hour, once, and never brings a revoked token
   expect((await list())[0]).toMatchObject({ state: "revoked", last_used_at: "2026-01-01T01:00:00.000Z" });
 });
 
+test("a token that was used within its first hour was not used before it was made", async () => {
+  const { signIn, create, clock, list } = setUp();
+  clock.advance(50 * 60_000);
+  const { text } = await create();
+  clock.advance(1_000);
+  await signIn.find(text);
+  await settle();
+  const [token] = await list();
+  expect(token?.last_used_at).toBe("2026-01-01T00:50:00.000Z");
+  expect(token?.created_at).toBe("2026-01-01T00:50:00.000Z");
+});
+
 test("records of tokens that ended long ago are removed", async () => {
   const { create, clock, bucket } = setUp();
   await create({ name: "old", expires: "1d" });

@@ -17,7 +17,7 @@ const words: Record<ArgType, string> = {
   integer: "an integer",
   number: "a number",
   boolean: "true or false",
-  duration: "a duration: a number and a unit (ms, s, m, h), such as 90s or 1h30m",
+  duration: "a duration: a number and a unit (ms, s, m, h, d), such as 90s or 1h30m",
   path: "an absolute path without . or ..",
   mode: "three or four octal digits as a string, such as 0644",
   strings: "a list of strings",

@@ -1,6 +1,6 @@
 import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from "jose";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
-import { formatDuration } from "../../base/duration.ts";
+import { sayDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { nameOf, rolesOfClaims, subjectOf } from "./claims.ts";
@@ -134,7 +134,7 @@ function strayClaim(
   }
   if (iat > now / 1000 + leewayS) return "was made in the future (iat): check the clocks";
   if ((exp - iat) * 1000 <= maxMs) return undefined;
-  return `is valid for longer than ${formatDuration(maxMs)}: let the provider make shorter ones, or set max_age (api.oidc)`;
+  return `is valid for longer than ${sayDuration(maxMs)}: let the provider make shorter ones, or set max_age (api.oidc)`;
 }
 
 function reasonOf(thrown: unknown, { issuer, audience }: Provider, again: string): string {

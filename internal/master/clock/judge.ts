@@ -1,4 +1,4 @@
-import { formatDuration } from "../../base/duration.ts";
+import { sayDuration } from "../../base/duration.ts";
 import type { CheckResult } from "../../program/health/mod.ts";
 
 /** More than this between a clock and the others needs attention. */
@@ -35,6 +35,6 @@ export function judgeClock({ own, others }: Readings): CheckResult {
 
 /** `3m20s ahead of`, `2h behind` */
 function differenceOf(ms: number): string {
-  const size = formatDuration(Math.round(Math.abs(ms) / 1000) * 1000);
+  const size = sayDuration(Math.round(Math.abs(ms) / 1000) * 1000);
   return ms > 0 ? `${size} ahead of` : `${size} behind`;
 }

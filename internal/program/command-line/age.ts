@@ -25,7 +25,17 @@ export function formatAgo(time: string, now: number): string {
 export function formatUntil(time: string, now: number): string {
   const at = timeOf(time);
   if (at === undefined) return time;
-  return at > now ? `in ${formatAge(at - now)}` : `${formatAge(now - at)} ago`;
+  return at > now ? `in ${formatAge(nearest(at - now))}` : `${formatAge(now - at)} ago`;
+}
+
+/** To the nearest whole one of its largest unit: what ends in 90 days was made a moment ago, and is not `in 89d`. */
+function nearest(ms: number): number {
+  const seconds = Math.round(ms / 1_000) * 1_000;
+  const size = units.find(([, size]) => seconds >= size)?.[1] ?? 1_000;
+  const rounded = Math.round(seconds / size) * size;
+  // 23 hours and 50 minutes are a day.
+  const next = units.find(([, size]) => rounded >= size)?.[1] ?? size;
+  return Math.round(rounded / next) * next;
 }
 
 /** Milliseconds since the Unix epoch. A number alone, which `Date` would read, is not a time. */

@@ -1,5 +1,5 @@
 import { rfc3339 } from "../../../base/clock.ts";
-import { formatDuration } from "../../../base/duration.ts";
+import { sayDuration } from "../../../base/duration.ts";
 import { SvcError } from "../../../base/errors.ts";
 import { displayPeelId } from "../../../base/names/peel-id.ts";
 import { retryOnConflict } from "../../../base/retry-on-conflict.ts";
@@ -105,7 +105,7 @@ function assertRecoverable(record: Enrollment, windowMs: number, now: number): v
     const ended = rfc3339(record.credsExpiresAt ?? 0);
     throw new SvcError(
       "forbidden",
-      `the credentials of ${name} ended at ${ended}, longer ago than enroll.recovery_window (${formatDuration(windowMs)}): an operator revokes the enrollment ${id}, and the peel enrolls again`,
+      `the credentials of ${name} ended at ${ended}, longer ago than enroll.recovery_window (${sayDuration(windowMs)}): an operator revokes the enrollment ${id}, and the peel enrolls again`,
     );
   }
   if (suspended !== undefined) {

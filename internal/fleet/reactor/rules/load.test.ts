@@ -110,9 +110,9 @@ test.each<[string, string]>([
   ],
   [
     rule("throttle: 5, do: [approve: {}]"),
-    'f:1:41: rule r: throttle: "5" is not a duration: write a number and a unit (ms, s, m, h), such as 90s or 1h30m',
+    'f:1:41: rule r: throttle: "5" is not a duration: write a number and a unit (ms, s, m, h, d), such as 90s or 1h30m',
   ],
-  [rule("throttle: 900h, do: [approve: {}]"), "f:1:41: rule r: throttle: expected 0 to 720h"],
+  [rule("throttle: 900h, do: [approve: {}]"), "f:1:41: rule r: throttle: expected 0 to 30d"],
   [
     rule("source: 'a b', do: [approve: {}]"),
     "f:1:39: rule r: source: expected a glob on peel ids, such as web*",
