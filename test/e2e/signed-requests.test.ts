@@ -3,6 +3,7 @@ import { decode, encode } from "../../internal/base/msgpack.ts";
 import { fromOperatorSubject } from "../../internal/base/names/operator-subject.ts";
 import type { Bus } from "../../internal/bus/connection/connect.ts";
 import { readyzOfMasterSubject, readyzSubject } from "../../internal/bus/subjects/subjects.ts";
+import { auditDoors } from "../../internal/fleet/audit/doors.ts";
 import { enrollmentOperations } from "../../internal/fleet/enrollment/mod.ts";
 import { jobOperations } from "../../internal/fleet/jobs/mod.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
@@ -81,6 +82,33 @@ function everySubject(): string[] {
   const subjects = [...new Set(bindings), ...names.map(readyzSubject)];
   return subjects.map((subject) => subject.replace("*", "job-3MPFSICSuHM6n9ASVzK0s68GQu3"));
 }
+
+// First: the number of such entries in a minute is bounded, and the tests below send thousands.
+test("a request of an unknown operator, one that is repeated and one without a signature are in the audit", async () => {
+  const { subject: list } = auditDoors.listAudit.bus;
+  const once = signedBy(ann, list, encode({}));
+  expect(await send(list, once)).toMatchObject({ ok: true });
+  expect(await send(list, once)).toMatchObject(refusal("it was taken before"));
+  expect(await send(request, signedBy(eve, request, job()))).toMatchObject(refusal("does not exist"));
+  expect(await send(request, job())).toMatchObject(refusal("takes signed requests only"));
+  const { entries } = Object(await send(list, signedBy(ann, list, encode({ outcome: "refused" }))));
+  const about = { key: "", via: "bus", action: "jobs.create" };
+  expect(entries).toEqual([
+    expect.objectContaining({
+      ...{ ...about, operator: "root", reason: expect.stringContaining("takes signed requests only") },
+      subjects: { unproven: true, user: thief.user },
+    }),
+    expect.objectContaining({
+      ...{ ...about, operator: "eve", reason: expect.stringContaining("the operator eve does not exist") },
+      subjects: { unproven: true, user: eve.key.publicKey, claimed_key: eve.key.publicKey },
+    }),
+    expect.objectContaining({
+      ...{ ...about, action: "audit.list", operator: "ann" },
+      reason: expect.stringContaining("it was taken before"),
+      subjects: { unproven: true, user: ann.key.publicKey, claimed_key: ann.key.publicKey },
+    }),
+  ]);
+});
 
 test("a request without a signature is refused on every subject", async () => {
   const subjects = everySubject();

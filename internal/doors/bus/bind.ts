@@ -26,6 +26,7 @@ import {
 import {
   listenToOperators,
   type OperatorBudgets,
+  type OperatorRequest,
   type RequestJudge,
   signedOrNot,
 } from "../../fleet/requests/mod.ts";
@@ -104,7 +105,12 @@ function serve<
     let endStream = () => {};
     let span: Span | undefined;
     try {
-      const { map, caller: signer } = await signedOrNot(incoming, operation.kind !== "read", requests);
+      const { map, caller: signer } = await signedOrNot(incoming, operation.kind !== "read", requests).catch(
+        async (thrown) => {
+          await recordStranger(operation.name, incoming, thrown, gate);
+          throw thrown;
+        },
+      );
       const { operator, request_id, ...fields } = map ?? {};
       const requestId = requestIdOf(request_id) ?? newRequestId();
       log = ofMaster.with({ request_id: requestId });
@@ -153,6 +159,19 @@ function serve<
       return encodeFailure(thrown);
     }
   });
+}
+
+/** Of a request whose sender is not known nothing but its claims is recorded. */
+async function recordStranger(
+  operation: string,
+  { map, data, user }: Pick<OperatorRequest, "map" | "data" | "user">,
+  thrown: unknown,
+  gate: Gate | undefined,
+): Promise<void> {
+  if (toSvcError(thrown).kind !== "unauthorized") return;
+  const claimed = { operator: map?.operator, key: map?.key };
+  const requestId = requestIdOf(map?.request_id) ?? newRequestId();
+  await gate?.refuse?.({ operation, user, claimed, bytes: data, requestId }, thrown);
 }
 
 /** Whether an operation streams its answer. */

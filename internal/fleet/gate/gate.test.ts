@@ -193,6 +193,49 @@ test("a client in a loop does not fill the audit with refusals", async () => {
   expect(one.written).toHaveLength(62);
 });
 
+/** A request whose sender nobody could establish. */
+const stranger = (user: string, claimed: object = {}) => ({
+  ...{ operation: "jobs.create", user, claimed, bytes: new Uint8Array([7]), requestId: "req-1" },
+});
+
+test("a request of nobody known is recorded with what it claims, and with no key", async () => {
+  const one = gated();
+  const claimed = { operator: "ann", key: "UANN" };
+  await one.gate.refuse?.(stranger("UEVE", claimed), new SvcError("unauthorized", "it was taken before"));
+  await one.gate.refuse?.(stranger("UEVE", { operator: 7, key: "x".repeat(1_000) }), new Error("bug"));
+  expect(one.written).toEqual([
+    {
+      ...{ operator: "ann", key: "", via: "bus", action: "jobs.create", outcome: "refused" },
+      subjects: { unproven: true, user: "UEVE", claimed_key: "UANN" },
+      ...{ reason: "it was taken before", requestId: "req-1", requestDigest: sha256(new Uint8Array([7])) },
+    },
+    expect.objectContaining({
+      operator: "unknown",
+      subjects: { unproven: true, user: "UEVE", claimed_key: "x".repeat(256) },
+    }),
+  ]);
+  // It stays a refusal where the audit cannot be written.
+  await gated({ fails: () => true }).gate.refuse?.(stranger("UEVE"), new Error("no"));
+});
+
+test("a flood of them does not fill the audit, whatever names they claim and however many send it", async () => {
+  const one = gated();
+  const refuse = (user: string, operator: string) =>
+    one.gate.refuse?.(stranger(user, { operator }), new SvcError("unauthorized", "no"));
+  for (let at = 0; at < 500; at++) await refuse("UEVE", `name-${at}`);
+  expect(one.written).toHaveLength(60);
+  for (let at = 0; at < 500; at++) await refuse(`U${at}`, "ann");
+  expect(one.written).toHaveLength(120);
+  // Operators whom the roles refuse are counted apart.
+  const two = gated({ refuses: new SvcError("forbidden", "no") });
+  for (let at = 0; at < 200; at++) await two.gate.refuse?.(stranger(`U${at}`), new Error("no"));
+  await request(two).catch(() => {});
+  expect(two.written).toHaveLength(121);
+  clock.advance(60_000);
+  await refuse("UEVE", "ann");
+  expect(one.written).toHaveLength(121);
+});
+
 test.each<[Caller, Partial<Content>]>([
   [
     { kind: "operator", name: "ann", door: "rest" },

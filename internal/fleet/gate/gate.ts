@@ -65,6 +65,7 @@ export function createGate(deps: GateDeps): Gate {
       const end = await deps.recorder.begin(entry(), nonceOf(passenger));
       return (ending: Ending) => end(endOf(passenger, ending));
     },
+    refuse: (stranger, thrown) => refusals.addStranger(stranger, thrown),
   };
 }
 

@@ -18,6 +18,7 @@ export {
   operation,
   operatorOf,
   type Passenger,
+  type Stranger,
   type Touch,
 } from "./operation.ts";
 export { parse, type RawRequest } from "./parse.ts";

@@ -181,6 +181,21 @@ export interface Gate {
    *   decision cannot be recorded
    */
   enter(passenger: Passenger): Promise<(ending: Ending) => Promise<void>>;
+  /** Records a request whose sender nobody could establish. It does not fail. */
+  refuse?(stranger: Stranger, thrown: unknown): Promise<void>;
+}
+
+/** A request that was refused before anything else was read of it. */
+export interface Stranger {
+  /** Name of the operation. */
+  operation: string;
+  /** The bus user that sent it, where the server names it. */
+  user?: string | undefined;
+  /** The operator and the key that it names, which prove nothing. */
+  claimed: { operator?: unknown; key?: unknown };
+  /** The request as it came. */
+  bytes: Uint8Array;
+  requestId: string;
 }
 
 /** A schema that knows its fields. */
