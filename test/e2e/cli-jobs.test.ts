@@ -152,7 +152,7 @@ describe("svc run", () => {
     expect(running.stdout).toMatch(/web-1\.example +timeout +no answer by the deadline/);
     expect(running.stderr).toContain("2 peels: ");
     await a.answer(jid);
-    expect((await svc("job", "show", jid)).stdout).toMatch(/web-1\.example +ok \(late\) +true/);
+    expect((await svc("job", "show", jid)).stdout).toMatch(/web-1\.example +timeout \(late\) +true/);
   });
 });
 

@@ -106,7 +106,7 @@ test("each target ends with its own word, and every master tells the same", asyn
   }
 });
 
-test("who was silent is told apart at the deadline, and a late return replaces that", async () => {
+test("who was silent is told apart at the deadline, and a late return is shown and changes nothing", async () => {
   const jid = await dispatch(masters[0], { timeout: "300ms" });
   await a.next("dispatch");
   await b.next("dispatch");
@@ -116,8 +116,14 @@ test("who was silent is told apart at the deadline, and a late return replaces t
   expect((await show(masters[1], jid)).outcomes["peel-a"]).toBe("timeout");
   await a.answer(jid);
   await b.answer(jid);
-  expect(await show(masters[1], jid)).toMatchObject({ status: "completed", counts: { ok: 2 } });
-  for (const master of masters) await listed(master, jid, "completed");
+  for (const master of masters) {
+    expect(await show(master, jid)).toMatchObject({
+      ...{ status: "failed", counts: { timeout: 1, offline: 1 } },
+      outcomes: { "peel-a": "timeout", "peel-b": "offline" },
+      returns: { "peel-a": { success: true, late: true }, "peel-b": { success: true, late: true } },
+    });
+    expect((await listed(master, jid, "failed")).counts).toEqual({ timeout: 1, offline: 1 });
+  }
 });
 
 test("the other master cancels: nobody is sent it again, and each that has not ended is told to stop", async () => {

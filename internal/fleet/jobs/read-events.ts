@@ -100,7 +100,7 @@ async function requestStored(bus: Bus, jid: string, targets: number): Promise<St
 /** Whether an earlier return of the same target may say more: how it ended, or that this was in time. */
 function mayHide({ deadline, settled }: ReadableJob, { at, return: returned }: JobEvent): boolean {
   if (returned === undefined) return false;
-  return isAssumed(returned) || at > (settled?.finishedAt ?? deadline) + graceMs;
+  return isAssumed(returned) || at > Math.min(deadline, (settled?.finishedAt ?? deadline) + graceMs);
 }
 
 function report(message: StoredMessage, onEvent: OnEvent): void {

@@ -8,8 +8,8 @@ import type { JobEvent } from "./events.ts";
 import type { Progress } from "./follow.ts";
 import { readEvents } from "./read-events.ts";
 import type { Job } from "./records/mod.ts";
-import { isLate, type SeenReturn } from "./show.ts";
-import { createTally } from "./tally.ts";
+import type { SeenReturn } from "./show.ts";
+import { createTally, isLate } from "./tally.ts";
 
 /** What waits for a slow reader, besides what its door keeps and a few words for each target. */
 const maxWaitingBytes = 4 * 1024 * 1024;
@@ -112,7 +112,7 @@ async function readAgain(bus: Bus, job: Job, news: Progress): Promise<Progress> 
   const { event } = news;
   if (event?.return === undefined) return news;
   const { peel } = event;
-  const tally = createTally({ targets: [peel] });
+  const tally = createTally({ ...job, targets: [peel] });
   let found: SeenReturn = { ...event.return, truncated: true };
   await readEvents(bus, { ...job, targets: [peel] }, (stored) => {
     if (tally.note(stored) && stored.return !== undefined) found = stored.return;
@@ -120,11 +120,8 @@ async function readAgain(bus: Bus, job: Job, news: Progress): Promise<Progress> 
   return { ...news, event: { ...event, return: found } };
 }
 
-function sendNews(
-  sink: FeedSink,
-  { jid, deadline, schedule }: Job,
-  { targets, counts, event, running, output }: Progress,
-): void {
+function sendNews(sink: FeedSink, job: Job, { targets, counts, event, running, output }: Progress): void {
+  const { jid } = job;
   const about = (peel: string) => ({ jid, ...namesOf(peel), counts });
   if (output !== undefined) {
     const { peel, ...written } = output;
@@ -135,8 +132,8 @@ function sendNews(
   } else if (event === undefined) {
     sink.send("begin", { jid, targets, counts });
   } else {
-    const { peel, at, return: returned } = event;
-    const late = schedule === undefined && isLate(at, deadline) ? { late: true } : {};
+    const { peel, return: returned } = event;
+    const late = isLate(event, job) ? { late: true } : {};
     if (returned === undefined) sink.send("ack", about(peel));
     else sink.send("return", { ...about(peel), ...returned, ...late });
   }

@@ -21,7 +21,7 @@ function setup({ jitter = 0, fail = () => false }: { jitter?: number; fail?: () 
   return { clock, settler, written, log };
 }
 
-const complete = createTally({ targets: [] });
+const complete = createTally({ targets: [], deadline: 0 });
 
 test("the master that dispatched a job writes its end at once, the others later", () => {
   const { clock, settler, written } = setup();

@@ -11,12 +11,10 @@ import type { JobReturn } from "../../wire/return.ts";
 import type { JobEvent } from "./events.ts";
 import { readEvents } from "./read-events.ts";
 import { decodeJob, type Job, type JobSource, type JobStatus, type Outcome } from "./records/mod.ts";
-import { createTally, isSilent, standingOf, type Tally } from "./tally.ts";
+import { createTally, isLate, isSilent, standingOf, type Tally } from "./tally.ts";
 
 /** Maximum size of all returns in one view; larger ones can be requested for each peel. */
 const maxReturnBytes = 16 * 1024 * 1024;
-/** A return in transit at the deadline is not late. */
-const graceMs = 1_000;
 
 export interface ShowDeps {
   bus: Bus;
@@ -57,7 +55,7 @@ export interface JobView {
 
 /** A return as it is shown. */
 export interface SeenReturn extends JobReturn {
-  /** It arrived after the deadline, when the target already counted as ended without a return. */
+  /** It arrived after the deadline, when the target already counted as ended without a return, and still does. */
   late?: true;
   /** The value was omitted, because the view would have become too large. */
   truncated?: true;
@@ -120,11 +118,10 @@ function knownOf(job: Job, only?: string): KnownJob {
       if (!tally.note(event)) return false;
       if (event.return === undefined || (only !== undefined && event.peel !== only)) return true;
       const { return: value, error, ...rest } = event.return;
-      const wasLate = job.schedule === undefined && isLate(event.at, job.deadline);
       bytes += size;
       returns.set(event.peel, {
         ...rest,
-        ...(wasLate ? { late: true } : {}),
+        ...(isLate(event, job) ? { late: true } : {}),
         ...(bytes > maxReturnBytes ? { truncated: true } : defined({ return: value })),
         ...defined({ error }),
       });
@@ -132,9 +129,6 @@ function knownOf(job: Job, only?: string): KnownJob {
     },
   };
 }
-
-/** Whether a return came after the deadline, when its target already counted as ended without one. */
-export const isLate = (at: number, deadline: number): boolean => at > deadline + graceMs;
 
 /** Combines a job and what is known about its targets. */
 export async function viewOf(

@@ -5,7 +5,7 @@ import { endings } from "../../wire/return.ts";
 import type { JobEvent } from "./events.ts";
 import { type Outcome, outcomeOf, statusOf } from "./records/outcome.ts";
 import type { Job, Settled } from "./records/record.ts";
-import { countOutcomes, createTally, settledOf, standingOf, type Tally } from "./tally.ts";
+import { countOutcomes, createTally, isLate, settledOf, standingOf, type Tally } from "./tally.ts";
 
 const createdAt = 1_000_000;
 const deadline = createdAt + 60_000;
@@ -217,17 +217,41 @@ test("a job that has ended stays as it ended, whatever part of its messages was 
   );
 });
 
-test.each<[Outcome, Outcome]>([
-  ["offline", "timeout"],
-  ["timeout", "timeout"],
-])("a target of a job that has ended as %s, and accepted it, is %s", (recorded, expected) => {
+test.each<Outcome>(["offline", "timeout"])("a target of a job that has ended as %s stays so", (recorded) => {
   const settled: Settled = { status: "failed", counts: { [recorded]: 1 }, finishedAt: deadline, offline: [] };
   const ended = job(["a"], { settled: { ...settled, offline: recorded === "offline" ? ["a"] : [] } });
   const tally = createTally(ended);
+  const outcome = () => standingOf(ended, tally, () => false, after).outcomes.get("a");
   tally.note(event("a"));
-  expect(standingOf(ended, tally, () => false, after).outcomes.get("a")).toBe(expected);
-  tally.note(event("a", returned(true)));
-  expect(standingOf(ended, tally, () => false, after).outcomes.get("a")).toBe("ok");
+  expect(outcome()).toBe(recorded);
+  // It is shown, once.
+  expect(tally.note(event("a", returned(true), after))).toBe(true);
+  expect(tally.note(event("a", returned(true), after + 1))).toBe(false);
+  expect([outcome(), tally.open, tally.lastReturnAt]).toEqual([recorded, 1, 0]);
+  // One that came in time, and was read later, is no late one.
+  tally.note(event("a", returned(true), deadline));
+  expect(outcome()).toBe("ok");
+});
+
+test("a return changes no outcome from the deadline on, however short after it, and is late", () => {
+  const tally = createTally(job(["a", "b", "c"]));
+  const outcomes = () => standingOf(job(["a", "b", "c"]), tally, () => false, after).outcomes;
+  tally.note(event("a"));
+  const before = new Map(outcomes());
+  expect([...before.values()]).toEqual(["timeout", "offline", "offline"]);
+  const late = [event("a", returned(true), deadline + 1), event("b", returned(false, "lost"), deadline + 1)];
+  for (const one of late) {
+    expect([isLate(one, job(["a"])), tally.note(one)]).toEqual([true, true]);
+  }
+  expect(outcomes()).toEqual(before);
+  // A peel that stopped the function at the deadline says so a moment later: that is no news.
+  const stopped = event("c", returned(false, "timeout"), deadline + 5);
+  expect([isLate(stopped, job(["c"])), tally.note(stopped), outcomes().get("c")]).toEqual([
+    ...[false, true],
+    "timeout",
+  ]);
+  // A run of a schedule is reported whenever its peel comes back.
+  expect(isLate(event("a", returned(true), after), job(["a"], { schedule: "nightly" }))).toBe(false);
 });
 
 test("repeated events change nothing, and acknowledgements may arrive in any order", () => {
@@ -248,7 +272,7 @@ test("repeated events change nothing, and acknowledgements may arrive in any ord
 });
 
 test("a target is open again when its return is not stored, unless it acknowledged the job", () => {
-  const tally = createTally({ targets: ["a", "b"] });
+  const tally = createTally(job(["a", "b"]));
   const ended = { success: true, retcode: 0, started_at: "", duration_ms: 1 };
   for (const peel of ["a", "b"]) tally.note({ jid: "j", peel, at: 1, return: ended });
   tally.note({ jid: "j", peel: "b", at: 2 });

@@ -46,10 +46,22 @@ export interface TargetKnown {
   acknowledged: boolean;
   /** How it ended, by its own report. */
   ending?: Ending;
+  /** It returned after the deadline, which changes nothing. */
+  cameLate?: boolean;
+}
+
+type TalliedJob = Pick<Job, "targets" | "deadline" | "schedule">;
+
+/**
+ * Whether a return came after the deadline: its target had ended without one, and what everybody was shown stays so. A
+ * peel ends what runs at the deadline and says so a moment later, which is no news. Runs of schedules have no deadline.
+ */
+export function isLate({ at, return: returned }: JobNews, { deadline, schedule }: TalliedJob): boolean {
+  return returned !== undefined && schedule === undefined && at > deadline && returned.outcome !== "timeout";
 }
 
 /** Starts without any events. */
-export function createTally(job: Pick<Job, "targets">): Tally {
+export function createTally(job: TalliedJob): Tally {
   const targets = new Map<string, TargetKnown>(job.targets.map((peel) => [peel, { acknowledged: false }]));
   let open = targets.size;
   let lastReturnAt = 0;
@@ -61,6 +73,11 @@ export function createTally(job: Pick<Job, "targets">): Tally {
         if (known.acknowledged) return false;
         known.acknowledged = true;
         return true;
+      }
+      if (isLate(event, job)) {
+        const isFirst = known.ending === undefined && known.cameLate !== true;
+        known.cameLate = true;
+        return isFirst;
       }
       if (known.ending === undefined) open--;
       else if (!replaces(event.return, known.ending)) return false;
@@ -123,8 +140,8 @@ function judgeTargets(
   const stored = job.settled === undefined ? [] : outcomesOf(job.targets, job.settled);
   return (place, { acknowledged, ending }, alive, now) => {
     const recorded = ending === undefined ? stored[place] : undefined;
-    // A target that accepted the job after its end was recorded continues.
-    const isOutdated = acknowledged && (recorded === "offline" || recorded === "cancelled");
+    // A target that accepted a cancelled job before masters recorded its end continues, until the deadline.
+    const isOutdated = acknowledged && recorded === "cancelled" && now < job.deadline;
     if (recorded !== undefined && !isOutdated) return recorded;
     return outcomeOf({ acknowledged, alive: !acknowledged && alive(), return: ending }, job, now);
   };
