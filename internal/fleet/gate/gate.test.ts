@@ -226,7 +226,7 @@ test("a flood of them does not fill the audit, whatever names they claim and how
   expect(one.written).toHaveLength(60);
   for (let at = 0; at < 500; at++) await refuse(`U${at}`, "ann");
   expect(one.written).toHaveLength(120);
-  // Operators whom the roles refuse are counted apart.
+  // Operators that the roles refuse are counted apart.
   const two = gated({ refuses: new SvcError("forbidden", "no") });
   for (let at = 0; at < 200; at++) await two.gate.refuse?.(stranger(`U${at}`), new Error("no"));
   await request(two).catch(() => {});

@@ -20,7 +20,7 @@ interface RefusalDeps extends ContentDeps {
   log: Log;
 }
 
-/** The same for all senders together of whom nobody knows who they are: each may claim any name. */
+/** The same for all unknown senders together: each may claim any name. */
 const maxOfStrangers = 120;
 const maxName = 256;
 

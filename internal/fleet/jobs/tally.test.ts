@@ -228,7 +228,7 @@ test.each<Outcome>(["offline", "timeout"])("a target of a job that has ended as 
   expect(tally.note(event("a", returned(true), after))).toBe(true);
   expect(tally.note(event("a", returned(true), after + 1))).toBe(false);
   expect([outcome(), tally.open, tally.lastReturnAt]).toEqual([recorded, 1, 0]);
-  // One that came in time, and was read later, is no late one.
+  // One that came in time, and was read later, is not late.
   tally.note(event("a", returned(true), deadline));
   expect(outcome()).toBe("ok");
 });
@@ -244,7 +244,7 @@ test("a return changes no outcome from the deadline on, however short after it, 
     expect([isLate(one, job(["a"])), tally.note(one)]).toEqual([true, true]);
   }
   expect(outcomes()).toEqual(before);
-  // A peel that stopped the function at the deadline says so a moment later: that is no news.
+  // A peel that stopped the function at the deadline reports it a moment later.
   const stopped = event("c", returned(false, "timeout"), deadline + 5);
   expect([isLate(stopped, job(["c"])), tally.note(stopped), outcomes().get("c")]).toEqual([
     ...[false, true],

@@ -53,8 +53,8 @@ export interface TargetKnown {
 type TalliedJob = Pick<Job, "targets" | "deadline" | "schedule">;
 
 /**
- * Whether a return came after the deadline: its target had ended without one, and what everybody was shown stays so. A
- * peel ends what runs at the deadline and says so a moment later, which is no news. Runs of schedules have no deadline.
+ * Whether a return came after the deadline: its target had ended without one, and what everyone was shown stays. A peel
+ * stops what runs at the deadline and reports it a moment later, which changes nothing. Runs of schedules have no deadline.
  */
 export function isLate({ at, return: returned }: JobNews, { deadline, schedule }: TalliedJob): boolean {
   return returned !== undefined && schedule === undefined && at > deadline && returned.outcome !== "timeout";

@@ -3,6 +3,7 @@ import { memoryBucket } from "../../../../test/harness/bucket.ts";
 import { manualClock } from "../../../../test/harness/clock.ts";
 import { recordingLog } from "../../../../test/harness/log.ts";
 import { encodeBase64Url } from "../../../base/base64.ts";
+import { createBoundedMap } from "../../../base/bounded-map.ts";
 import { SvcError } from "../../../base/errors.ts";
 import { newId, systemRandom } from "../../../base/id.ts";
 import type { Bucket } from "../../../bus/storage/bucket.ts";
@@ -41,6 +42,7 @@ const deps = (enrollments: Bucket) => ({
   clock,
   random: systemRandom,
   log: recordingLog(),
+  issuedAt: createBoundedMap<number>(8),
 });
 
 test("credentials name the key on the record, last six months, and the record is issued when they leave", async () => {
@@ -82,4 +84,22 @@ test("a write that failed leaves the record approved, and the next download work
   );
   expect((await loadEnrollment(bucket, id)).record.state).toBe("approved");
   await deliverCredentials(deps(bucket), id, authorization);
+});
+
+test("of two downloads at once, one that finds the credentials gone conflicts; a later one is forbidden", async () => {
+  const { bucket, id, authorization } = await approved();
+  const reading = Promise.withResolvers<void>();
+  const onMaster = deps(bucket);
+  // The bus answers the second one only after the first one has its credentials.
+  const slow = {
+    ...onMaster,
+    enrollments: { ...bucket, get: (key: string) => reading.promise.then(() => bucket.get(key)) },
+  };
+  const second = deliverCredentials(slow, id, authorization);
+  clock.advance(1);
+  await deliverCredentials(onMaster, id, authorization);
+  reading.resolve();
+  await expect(second).rejects.toMatchObject({ kind: "conflict" });
+  clock.advance(1);
+  await expect(deliverCredentials(onMaster, id, authorization)).rejects.toMatchObject({ kind: "forbidden" });
 });

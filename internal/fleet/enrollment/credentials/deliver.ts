@@ -1,4 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
+import type { BoundedMap } from "../../../base/bounded-map.ts";
 import { SvcError } from "../../../base/errors.ts";
 import type { Random } from "../../../base/id.ts";
 import type { Log } from "../../../base/log.ts";
@@ -13,6 +14,8 @@ export interface DeliverDeps extends MintDeps {
   enrollments: Enrollments;
   random: Random;
   log: Log;
+  /** When this master issued the credentials of an enrollment, on the monotonic clock. */
+  issuedAt: Pick<BoundedMap<number>, "get" | "set">;
 }
 
 export interface Delivery {
@@ -36,6 +39,7 @@ export async function deliverCredentials(
   id: string,
   authorization: string | undefined,
 ): Promise<Delivery> {
+  const begun = deps.clock.monotonic();
   const written = deps.enrollments.readings?.lastWritten(id);
   // What this master wrote last may be outdated, so nothing is refused because of it.
   const isGood =
@@ -54,8 +58,9 @@ export async function deliverCredentials(
     });
     throw new SvcError("unauthorized", refusal);
   }
-  // It was approved a moment ago.
-  if (isGood && record.state !== "approved") throw contended(deps, record);
+  // It was approved when this download began: another one took them meanwhile.
+  const isOvertaken = isGood || (deps.issuedAt.get(id) ?? Number.NEGATIVE_INFINITY) > begun;
+  if (isOvertaken && record.state !== "approved") throw contended(deps, record);
   if (record.state !== "approved") {
     throw new SvcError(
       "forbidden",
@@ -86,6 +91,7 @@ async function issue(deps: DeliverDeps, { record, revision }: Versioned): Promis
   );
   const saved = await saveIssued(deps, issued, revision);
   if (saved === undefined) return undefined;
+  deps.issuedAt.set(record.id, deps.clock.monotonic());
   deps.log.info("enrollment.credential.downloaded", { enrollment_id: record.id, peel_id: record.peelId });
   return { record: saved.record, credentials, expiresAt };
 }

@@ -4,6 +4,7 @@ import { memoryBucket } from "../../../../test/harness/bucket.ts";
 import { manualClock } from "../../../../test/harness/clock.ts";
 import { recordingLog } from "../../../../test/harness/log.ts";
 import { encodeBase64Url } from "../../../base/base64.ts";
+import { createBoundedMap } from "../../../base/bounded-map.ts";
 import { newId, systemRandom } from "../../../base/id.ts";
 import { encode, type Plain } from "../../../base/msgpack.ts";
 import { createRecordMac, newKeyPair } from "../../../identity/mod.ts";
@@ -46,6 +47,7 @@ function twoMasters() {
     return {
       enrollments,
       ...{ clock, account: () => account, validityMs: 1_000_000, random: systemRandom, log: recordingLog() },
+      issuedAt: createBoundedMap<number>(8),
     };
   };
   return { bucket, reads, one: master(), other: master() };

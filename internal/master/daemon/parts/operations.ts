@@ -1,3 +1,4 @@
+import { createBoundedMap } from "../../../base/bounded-map.ts";
 import { inspectFullness } from "../../../bus/assets/mod.ts";
 import type { RoomDeps } from "../../../doors/rooms/mod.ts";
 import { createPendingTable } from "../../../fleet/enrollment/joining/mod.ts";
@@ -34,6 +35,8 @@ import type { Opened } from "./storage.ts";
 
 /** A bus that does not answer in this time is refused the record as well. */
 const spaceMs = 2_000;
+/** Downloads of credentials that are remembered: many more than are under way at once. */
+const maxDownloads = 1_024;
 
 interface OperationsNeed {
   base: MasterDeps;
@@ -148,7 +151,10 @@ function enrollmentDeps(need: OperationsNeed): RoomDeps["enrollment"] {
         space: async () => (await inspectFullness(connection.bus, ["enrollments"], spaceMs))[0],
       }),
     },
-    deliver: { enrollments, ...minting, ...learned, random, log },
+    deliver: {
+      ...{ enrollments, ...minting, ...learned, random, log },
+      issuedAt: createBoundedMap<number>(maxDownloads),
+    },
     recover: {
       ...{ ...issuing, ...learned, challenges, metrics },
       recoveryWindowMs: config["enroll.recovery_window"],
