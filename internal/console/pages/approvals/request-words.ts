@@ -1,4 +1,5 @@
 import { displayPeelId } from "../../../base/names/peel-id.ts";
+import { valueText } from "../../kit/value-text.ts";
 import type { ListedApproval } from "./approval.ts";
 
 /** What decisions do to a host. */
@@ -68,13 +69,4 @@ export function otherFields(request: unknown): RequestField[] {
       name: Object.hasOwn(titles, name) ? (titles[name] ?? name) : name,
       value: name === "peel_id" && typeof value === "string" ? displayPeelId(value) : valueText(value),
     }));
-}
-
-/** A value without the signs of JSON. */
-function valueText(value: unknown): string {
-  if (Array.isArray(value)) return value.map(valueText).join(", ");
-  if (value === null || typeof value !== "object") return String(value);
-  return Object.entries(value)
-    .map(([name, one]) => `${name}: ${valueText(one)}`)
-    .join("\n");
 }

@@ -46,7 +46,7 @@ test("the verification of the chain is described in words", () => {
 
 test("subjects are one line", () => {
   expect(subjectText({ subjects: { peel: "web-1", count: 2, all: ["<b>"] } })).toBe(
-    'peel=web-1 count=2 all=["<b>"]',
+    "peel=web-1 count=2 all=<b>",
   );
 });
 

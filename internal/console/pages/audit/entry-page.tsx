@@ -8,6 +8,7 @@ import { Problem } from "../../kit/problem.tsx";
 import { hrefOf } from "../../kit/router.ts";
 import { Status } from "../../kit/status.tsx";
 import { Time } from "../../kit/time.tsx";
+import { valueText } from "../../kit/value-text.ts";
 import { outcomeOf, type ShownEntry } from "./entry.ts";
 
 /** One entry of the audit in full. */
@@ -70,7 +71,7 @@ function subjectOf(name: string, value: unknown) {
   if (name === "begun" && typeof value === "number") {
     return <a href={hrefOf(`/audit/${value}`)}>entry {value}</a>;
   }
-  return typeof value === "string" ? value : JSON.stringify(value);
+  return <span class="lines">{valueText(value)}</span>;
 }
 
 function Signature({ entry }: { entry: ShownEntry }) {

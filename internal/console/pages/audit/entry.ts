@@ -1,5 +1,6 @@
 import type { routes } from "../../api/mod.ts";
 import type { Outcome } from "../../kit/outcome.ts";
+import { valueText } from "../../kit/value-text.ts";
 
 /** An entry of the audit as masters list it. */
 export type AuditEntry = NonNullable<(typeof routes.listAudit)["types"]>["answer"][number];
@@ -36,5 +37,5 @@ export function withoutBeginnings<Entry extends Pick<AuditEntry, "seq" | "outcom
 export const subjectText = ({ subjects }: Pick<AuditEntry, "subjects">): string =>
   Object.entries(subjects)
     .filter(([name]) => name !== "begun")
-    .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .map(([name, value]) => `${name}=${valueText(value).replaceAll("\n", ", ")}`)
     .join(" ");

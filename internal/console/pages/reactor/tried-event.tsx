@@ -1,3 +1,5 @@
+import type { Plain } from "../../../base/msgpack.ts";
+import { plainLines } from "../../../program/answers/mod.ts";
 import type { routes } from "../../api/mod.ts";
 import { Card } from "../../kit/card.tsx";
 import { Empty } from "../../kit/empty.tsx";
@@ -31,7 +33,7 @@ export function TriedEvent({ reported: { rules, dropped, master } }: { reported:
       />
       {firing.map(({ rule, actions }) => (
         <Card key={rule} title={`${rule} does`}>
-          <pre class="body mono wrap">{JSON.stringify(actions, null, 2)}</pre>
+          <pre class="body mono wrap">{plainLines(actions as Plain).join("\n")}</pre>
         </Card>
       ))}
     </>
