@@ -1,43 +1,71 @@
-import * as v from "valibot";
+import { defined } from "../../base/defined.ts";
 import { escapeInvisible } from "../../base/invisible.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { isMap } from "../../base/plain-map.ts";
 import { indent, plainLines, textLines } from "./plain-lines.ts";
 
-/** What a run of states returned, as far as it is shown. */
-const form = v.object({
-  states: v.array(
-    v.looseObject({
-      id: v.string(),
-      function: v.string(),
-      name: v.optional(v.string()),
-      at: v.optional(v.string()),
-      result: v.nullable(v.boolean()),
-      changes: v.optional(v.custom<Record<string, Plain>>(isMap)),
-      comment: v.optional(v.string(), ""),
-      skipped: v.optional(v.string()),
-    }),
-  ),
-  summary: v.object({
-    ok: v.number(),
-    changed: v.number(),
-    failed: v.number(),
-    skipped: v.number(),
-    duration_ms: v.number(),
-    test: v.boolean(),
-    not_run: v.optional(v.number(), 0),
-    left_out: v.optional(v.number()),
-  }),
-  warnings: v.optional(v.array(v.string()), []),
-});
-export type States = v.InferOutput<typeof form>;
-type State = States["states"][number];
-
-/** Reads a return that is one of a run of states; `undefined` for any other. */
-export function readStates(value: unknown): States | undefined {
-  const parsed = v.safeParse(form, value);
-  return parsed.success ? parsed.output : undefined;
+/** A state of a run, as far as it is shown. */
+interface State {
+  id: string;
+  function: string;
+  name?: string;
+  at?: string;
+  result: boolean | null;
+  changes?: Record<string, Plain> | undefined;
+  comment: string;
+  skipped?: string | undefined;
 }
+
+/** What a run of states returned, as far as it is shown. */
+export interface States {
+  states: State[];
+  summary: {
+    ok: number;
+    changed: number;
+    failed: number;
+    skipped: number;
+    duration_ms: number;
+    test: boolean;
+    not_run: number;
+    left_out?: number;
+  };
+  warnings: string[];
+}
+
+/**
+ * Reads a return that is one of a run of states; `undefined` for any other. By hand: the console reads returns too, and
+ * a library for it would be a part of its first page.
+ */
+export function readStates(value: unknown): States | undefined {
+  if (!isMap(value)) return undefined;
+  const { states, summary, warnings = [] } = value;
+  if (!Array.isArray(states) || !isMap(summary)) return undefined;
+  const read = states.map(readState).filter((state) => state !== undefined);
+  const { ok, changed, failed, skipped, duration_ms, test, not_run = 0, left_out } = summary;
+  const isNumber = (one: unknown): one is number => typeof one === "number";
+  if (read.length < states.length || typeof test !== "boolean" || !isTexts(warnings)) return undefined;
+  if (!isNumber(ok) || !isNumber(changed) || !isNumber(failed) || !isNumber(skipped)) return undefined;
+  if (!isNumber(duration_ms) || !isNumber(not_run)) return undefined;
+  if (left_out !== undefined && !isNumber(left_out)) return undefined;
+  const counts = { ok, changed, failed, skipped, duration_ms, test, not_run, ...defined({ left_out }) };
+  return { states: read, summary: counts, warnings: [...warnings] };
+}
+
+function readState(value: unknown): State | undefined {
+  if (!isMap(value)) return undefined;
+  const { id, function: called, result, changes, comment = "", name, at, skipped } = value;
+  const isText = (one: unknown): one is string => typeof one === "string";
+  const isAbsentOrText = (one: unknown): one is string | undefined => one === undefined || isText(one);
+  if (!isText(id) || !isText(called) || !isText(comment)) return undefined;
+  if (!isAbsentOrText(name) || !isAbsentOrText(at) || !isAbsentOrText(skipped)) return undefined;
+  if (result !== null && typeof result !== "boolean") return undefined;
+  if (changes !== undefined && !isMap(changes)) return undefined;
+  const known = changes as Record<string, Plain> | undefined;
+  return { id, function: called, result, comment, ...defined({ name, at, skipped, changes: known }) };
+}
+
+const isTexts = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.every((one) => typeof one === "string");
 
 /** A run of states in readable form: its result on one line, and below it the changes and failures. */
 export interface ShownStates {
