@@ -72,8 +72,9 @@ test("a frozen bus: a page that is loaded says at once what is wrong and what to
   const { page, go, barriers } = fleet;
   await frozen(async () => {
     await go("/peels");
+    // That it waits, and what it waits for as soon as that is known, which may be so already.
     await page.until(
-      `document.querySelector("main.waiting p").checkVisibility({ visibilityProperty: true })`,
+      `document.querySelector("main.waiting p, main.sign-in h1").checkVisibility({ visibilityProperty: true })`,
     );
     await page.until(`${heading} === "The bus of the fleet does not answer"`);
     const text = await page.evaluate<string>("document.body.innerText");
