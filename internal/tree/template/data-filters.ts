@@ -65,6 +65,8 @@ export const dataFilters: Readonly<Record<string, Filter>> = {
   },
   json_encode_list: (value) => value,
   json_encode_dict: (value) => value,
+  json_decode_list: (value) => value,
+  json_decode_dict: (value) => value,
 };
 
 function indentOf(name: string, value: Value): number | undefined {

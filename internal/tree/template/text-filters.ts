@@ -59,6 +59,7 @@ export const saltTextFilters: Readonly<Record<string, Filter>> = {
   },
   to_bool: (value) => toBool(value),
   to_num: toNum,
+  str_to_num: toNum,
   to_snake_case: (value) => snakeCase(value),
   to_camelcase: (value, args) => {
     const [uppercamel = false] = take("to_camelcase", args, ["uppercamel?"]);
