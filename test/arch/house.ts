@@ -283,6 +283,7 @@ export const house: readonly Wing[] = [
         3,
         "the looks, and what every page is made of: table, status, time, diff, confirm",
       ),
+      room("console/charts", 4, "pictures of numbers: curves, bars, distributions, and a grid of all hosts"),
       room("console/api", 18, "the REST interface from a browser: typed routes, session, live events"),
       room("console/targets", 19, "a field for a target: completion, and errors as they are typed"),
       room("console/answers", 4, "what a function returned, as people read it"),

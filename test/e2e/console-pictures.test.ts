@@ -34,7 +34,10 @@ interface Picture {
 
 const rows = (count: number) => `document.querySelectorAll("tbody:not([aria-hidden]) tr").length >= ${count}`;
 const shown: readonly Picture[] = [
-  { name: "overview", path: "/overview", ready: `document.body.innerText.includes("Latest jobs")` },
+  {
+    ...{ name: "overview", path: "/overview" },
+    ready: `document.body.innerText.includes("Latest jobs") && [".host-grid path", ".curve"].every((one) => document.querySelector(one) !== null)`,
+  },
   { name: "peels", path: "/peels", ready: rows(20) },
   { name: "peel", path: "/peels/web-3.example.com", ready: `document.querySelector("#peel-head") !== null` },
   { name: "peel-facts", path: "/peels/web-3.example.com/facts", ready: rows(10) },

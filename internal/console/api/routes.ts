@@ -26,6 +26,8 @@ import { roleDoors } from "../../fleet/roles/doors.ts";
 import type { roleOperations } from "../../fleet/roles/mod.ts";
 import { rolloutDoors } from "../../fleet/rollout/doors.ts";
 import type { rolloutOperations } from "../../fleet/rollout/mod.ts";
+import { sampleDoors } from "../../fleet/samples/doors.ts";
+import type { sampleOperations } from "../../fleet/samples/mod.ts";
 import { settingDoors } from "../../fleet/settings/doors.ts";
 import type { settingOperations } from "../../fleet/settings/mod.ts";
 import { targetDoors } from "../../fleet/targeting/doors.ts";
@@ -50,6 +52,7 @@ export const routes = {
   ...routesOf<typeof releaseOperations>(releaseDoors),
   ...routesOf<typeof roleOperations>(roleDoors),
   ...routesOf<typeof rolloutOperations>(rolloutDoors),
+  ...routesOf<typeof sampleOperations>(sampleDoors),
   ...routesOf<typeof settingOperations>(settingDoors),
   ...routesOf<typeof targetOperations>(targetDoors),
   ...routesOf<typeof tokenOperations>(tokenDoors),

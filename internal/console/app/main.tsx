@@ -1,6 +1,7 @@
 import "../kit/tokens.css";
 import "../kit/base.css";
 import "../kit/table.css";
+import "../kit/charts.css";
 import "./shell.css";
 import { render } from "preact";
 import { systemClock } from "../../base/clock.ts";

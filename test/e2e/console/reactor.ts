@@ -72,12 +72,12 @@ export function reactorCases(at: () => ConsoleFleet): void {
       return text.includes("breaker_open_until") ? true : undefined;
     });
     await open("/overview", "Overview");
-    const breakers = "section[aria-labelledby=breakers-head]";
-    expect(await page.until<string>(`document.querySelector("${breakers} dd")?.innerText`)).toStartWith(
-      "echo ",
+    const breaker = `.troubles a[href="/console/reactor"]`;
+    expect(await page.until<string>(`document.querySelector('${breaker}')?.innerText`)).toStartWith(
+      "The breaker of the rule echo is open",
     );
     expect(await at().barriers()).toEqual([]);
-    await page.click(`${breakers} dd a`);
+    await page.click(breaker);
     await page.until(`document.querySelector("h1").innerText === "Reactor"`);
     await page.until(`${button("Close")} !== undefined`);
     await page.evaluate(`${button("Close")}.click()`);

@@ -28,7 +28,7 @@ export function restartCases(at: () => Company): void {
     runRecord.register("token", token);
     /** What each page shows before, and what it shows of what happens after. */
     const live: [place: string, before: string, after: string][] = [
-      ["/overview", "Alive", "Latest jobs"],
+      ["/overview", "Peels alive", "Latest jobs"],
       ["/peels", peels[1], peels[1]],
       ["/enrollments", "before-it", "after-it"],
       ["/jobs", "cmd.run", "event.send"],

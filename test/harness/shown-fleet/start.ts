@@ -21,6 +21,7 @@ import { type Visitor, visitorOf } from "../visitor.ts";
 import { answerJobs } from "./answers.ts";
 import { shownHosts, shownPending } from "./hosts.ts";
 import { reportFacts, reportRun } from "./runs.ts";
+import { storeSamples } from "./samples.ts";
 import { rules, settings, settingsTop, states, storeApprovals, storeOperators } from "./written.ts";
 
 /** A fleet whose every page has something to show, with made-up names: a compiled master, and a browser. */
@@ -203,6 +204,7 @@ async function fill(parts: Parts & { request: Request; peels: ReadonlyMap<string
   await report("db-1.example.com", "postgres/replication/lag", { seconds: 48, standby: "db-2" });
   await report("edge-1.example.com", "certificate/ends", { name: "edge.example.com", days: 9 });
   await until(async () => (await rest("GET", "reactor/rules")).text.includes("breaker_open_until"));
+  await storeSamples(bus, clock.now());
   const approval = await storeApprovals(bus, clock.now());
   const [pending] = (await rest("GET", "enrollments")).json as { id: string; peel: string }[];
   return {

@@ -32,13 +32,13 @@ function figuresOf(
     <>
       {peels !== undefined && (
         <>
-          <Figure label="Alive" value={peels.alive} to="/peels?show=alive" />
-          <Figure label="Silent" value={peels.silent} to="/peels?show=silent" outcome="offline" />
+          <Figure label="Peels alive" value={peels.alive} to="/peels?show=alive" />
+          <Figure label="Peels silent" value={peels.silent} to="/peels?show=silent" outcome="offline" />
         </>
       )}
       {pending !== undefined && (
         <Figure
-          label="Pending"
+          label="Hosts waiting to join"
           value={pending.items.length}
           more={pending.next !== undefined}
           to="/enrollments"
@@ -47,9 +47,14 @@ function figuresOf(
       )}
       {jobs !== undefined && (
         <>
-          <Figure label="Running" value={having("running")} to="/jobs?status=running" outcome="running" />
           <Figure
-            {...{ label: "Failed", value: having("failed"), more: jobs.more }}
+            label="Jobs running"
+            value={having("running")}
+            to="/jobs?status=running"
+            outcome="running"
+          />
+          <Figure
+            {...{ label: "Jobs failed", value: having("failed"), more: jobs.more }}
             to="/jobs?status=failed"
             outcome="failed"
           >
@@ -59,7 +64,7 @@ function figuresOf(
       )}
       {states !== undefined && (
         <Figure
-          label="Drifted"
+          label="Peels drifted"
           value={states.counts.drifted + states.counts.failed}
           to="/states"
           outcome="changed"
@@ -69,16 +74,14 @@ function figuresOf(
       )}
       {approvals !== undefined && (
         <Figure
-          label="Approvals"
+          label="Requests waiting"
           value={approvals.approvals.filter(({ state }) => state === "waiting").length}
           to="/approvals"
           outcome="timeout"
         />
       )}
       {breakers !== undefined && (
-        <Figure label="Breakers" value={breakers.length} to="/reactor" outcome="failed">
-          open
-        </Figure>
+        <Figure label="Breakers open" value={breakers.length} to="/reactor" outcome="failed" />
       )}
     </>
   );

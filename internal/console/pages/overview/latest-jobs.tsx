@@ -48,7 +48,7 @@ const jobColumns = ({ now }: Pick<App, "now">): readonly Column<LatestJob>[] => 
   monoColumn("function", "Function", (job) => job.function, unsorted),
   statusColumn("status", "Status", (job) => job.status, unsorted),
   numberColumn("targets", "Peels", (job) => job.targets, unsorted),
-  monoColumn("target", "Target", (job) => job.target ?? "list", wide),
+  monoColumn("target", "Target", (job) => job.target ?? "listed peels", wide),
   textColumn("by", "By", (job) => job.created_by, wide),
   timeColumn(now, "at", "Created", (job) => job.created_at, unsorted),
 ];

@@ -45,13 +45,9 @@ export function Masters({ app, judged }: { app: App; judged: JudgedMasters }) {
           },
           {
             id: "duties",
-            title: "Does alone",
+            title: "Duties",
             show: ({ duties }) =>
-              duties.length === 0 ? (
-                <span class="muted">holds nothing</span>
-              ) : (
-                <span title={duties.join(", ")}>{duties.join(", ")}</span>
-              ),
+              duties.length === 0 ? <span class="muted">holds nothing</span> : duties.join(", "),
           },
           { id: "version", title: "Version", wide: true, show: ({ version }) => version },
           {

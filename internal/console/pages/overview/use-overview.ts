@@ -10,6 +10,8 @@ import {
 } from "../../api/mod.ts";
 
 const maxJobs = 500;
+/** Of each status. */
+const maxRollouts = 20;
 const dayMs = 24 * 60 * 60_000;
 
 /**
@@ -35,17 +37,37 @@ export function useOverview(app: App) {
   ]);
   const mayApprovals = session.may("approvals", "list");
   const approvals = useAnswer(app, routes.listApprovals, mayApprovals ? {} : undefined, ["svc/approval/"]);
+  // Those that have not ended: they come first.
+  const rollouts = useQuery(
+    app,
+    "rollouts",
+    session.may("rollouts", "list") ? (signal) => readRollouts(app, signal) : undefined,
+    ["svc/rollout/"],
+  );
+  const releases = useQuery(
+    app,
+    "releases",
+    session.may("states", "read")
+      ? {
+          load: (signal) => readWaitingFiles(app, signal),
+          // Files are compared for it.
+          renew: async (before: WaitingFiles) => (before.isKnown ? before : undefined),
+        }
+      : undefined,
+    ["svc/states/"],
+  );
   // No event says how masters are.
   const masters = useQuery(app, "masters", (signal) => readMasters(app, signal));
 
   const parts: readonly Pick<Query<unknown>, "value" | "problem" | "off">[] = [
-    ...[peels, jobs, pending, states, approvals, masters],
+    ...[peels, jobs, pending, states, approvals, rollouts, releases, masters],
   ];
   const isRead = parts.every(
     ({ value, problem, off }) => off || value !== undefined || problem !== undefined,
   );
   const known = {
     ...{ peels: peels.value, jobs: jobs.value, pending: pending.value, states: states.value },
+    ...{ rollouts: rollouts.value, releases: releases.value?.files },
     ...{ approvals: approvals.value, masters: masters.value?.masters, breakers: masters.value?.breakers },
   };
   return {
@@ -56,6 +78,32 @@ export function useOverview(app: App) {
 
 /** What is known of the fleet; each part is absent for those who may not read it. */
 export type Overview = NonNullable<ReturnType<typeof useOverview>["value"]>;
+
+async function readRollouts({ client }: App, signal: AbortSignal) {
+  const of = (status: "running" | "paused") =>
+    client.page(routes.listRollouts, { status, limit: maxRollouts }, signal).then(({ items }) => items);
+  return (await Promise.all([of("paused"), of("running")])).flat();
+}
+
+/** Files that wait for an operator to release them. */
+interface WaitingFiles {
+  /** Before the first publication nobody knows. */
+  isKnown: boolean;
+  files: { environment: string; since: string }[];
+}
+
+async function readWaitingFiles({ client }: App, signal: AbortSignal): Promise<WaitingFiles> {
+  try {
+    const { environments } = await client.call(routes.listReleases, {}, signal);
+    const files = environments.flatMap(({ environment, candidate }) =>
+      candidate === undefined ? [] : [{ environment, since: candidate.since }],
+    );
+    return { isKnown: true, files };
+  } catch (thrown) {
+    if (thrown instanceof ApiError && thrown.status === 503) return { isKnown: false, files: [] };
+    throw thrown;
+  }
+}
 
 /** The masters, and the open breakers of the one that reacts, if there is one. */
 async function readMasters({ client, session }: App, signal: AbortSignal) {
