@@ -45,6 +45,8 @@ const named: Readonly<Record<string, { text: string; code: number }>> = {
   Tab: { text: "", code: 9 },
   Escape: { text: "", code: 27 },
   ArrowDown: { text: "", code: 40 },
+  ArrowLeft: { text: "", code: 37 },
+  ArrowRight: { text: "", code: 39 },
   ArrowUp: { text: "", code: 38 },
   PageDown: { text: "", code: 34 },
   End: { text: "", code: 35 },

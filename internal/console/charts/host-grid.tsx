@@ -1,6 +1,7 @@
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { hrefOf } from "../kit/router.ts";
 import { afterKey, type CellOutcome, cellAt, gridPaths, type Layout, layOut } from "./grid-layout.ts";
+import { useWidth } from "./use-width.ts";
 
 /** A host of the grid. */
 export interface Cell {
@@ -75,17 +76,4 @@ function Chosen({ layout, index, isShown }: { layout: Layout; index: number; isS
   const { columns, step } = layout;
   const [x, y] = [(index % columns) * step, Math.floor(index / columns) * step];
   return <rect class="chosen" x={x - 1} y={y - 1} width={step} height={step} />;
-}
-
-/** The width of an element, which follows that of the window. */
-function useWidth(box: { readonly current: HTMLElement | null }): number {
-  const [width, setWidth] = useState(0);
-  useEffect(() => {
-    const element = box.current;
-    if (element === null) return;
-    const observer = new ResizeObserver(() => setWidth(element.clientWidth));
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
-  return width;
 }

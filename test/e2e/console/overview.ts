@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import type { ConsoleFleet } from "../../harness/console.ts";
+import { until } from "../../harness/until.ts";
 
 /** The page Overview. */
 export function overviewCases(at: () => ConsoleFleet): void {
@@ -26,10 +27,11 @@ export function overviewCases(at: () => ConsoleFleet): void {
   });
 
   test("overview: curves of a day and of a month, each also in numbers", async () => {
-    const { page, open, inspect } = at();
+    const { page, open, inspect, rest } = at();
+    // Masters take the first one as soon as one of them has the lease.
+    await until(async () => ((await rest("GET", "samples")).json as { at?: string[] }).at?.length);
     await open("/overview", "Overview");
     const titles = `[...document.querySelectorAll(".chart h3")].map((one) => one.innerText).join()`;
-    // Masters take the first sample within a minute.
     await page.until(`${titles} === "Peels,Jobs that ended,Drift,Disk of the bus"`);
     const table = `document.querySelector(".chart details")`;
     await page.click(".chart details summary");

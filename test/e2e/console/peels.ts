@@ -80,4 +80,22 @@ export function peelsCases(at: () => ConsoleFleet): void {
     expect(text).toStartWith("mkdir: ");
     expect(await page.evaluate<string>(`document.querySelector("main").innerText`)).not.toContain('"stderr"');
   });
+
+  test("peels: the timeline of a host has its enrollment, facts, states and jobs on one axis", async () => {
+    const { page, open, peels, inspect, rest } = at();
+    const { jid } = (await rest("POST", "jobs", { target: peels[0], function: "test.ping" })).json as {
+      jid: string;
+    };
+    await until(async () => (await rest("GET", `jobs/${jid}`)).text.includes('"completed"'));
+    await open(`/peels/${peels[0]}/timeline`, peels[0]);
+    const said = (text: string) =>
+      page.until(`document.querySelector("tbody:not([aria-hidden])")?.innerText.includes("${text}")`);
+    await said("test.ping by ci");
+    await said("it connected for the first time");
+    await page.until(`document.querySelectorAll(".lanes .mark").length >= 3`);
+    expect(await page.evaluate<string>(`document.querySelector(".lanes").innerText`)).toStartWith(
+      "Enrollment",
+    );
+    expect(await inspect("timeline")).toEqual([]);
+  });
 }

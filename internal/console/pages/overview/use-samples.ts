@@ -15,7 +15,7 @@ export function useSamples(app: App, period: Period): Query<{ samples: Samples; 
       return { samples: await client.call(routes.readSamples, { period }, signal), readAt };
     },
     renew: async (before: { samples: Samples; readAt: number }) =>
-      clock.monotonic() - before.readAt < freshMs ? before : undefined,
+      before.samples.at.length > 0 && clock.monotonic() - before.readAt < freshMs ? before : undefined,
   };
   return useQuery(app, period, session.may("masters", "read") ? reading : undefined);
 }

@@ -14,6 +14,7 @@ import { PeelJobs } from "./peel-jobs.tsx";
 import { PeelSettings } from "./peel-settings.tsx";
 import { PeelStates } from "./peel-states.tsx";
 import { PeelSummary } from "./peel-summary.tsx";
+import { PeelTimeline } from "./peel-timeline.tsx";
 import { RevokePeel } from "./revoke-peel.tsx";
 import type { ViewProps } from "./shown.ts";
 
@@ -24,6 +25,7 @@ const views = [
   { path: "settings", title: "Settings", kind: "settings", action: "render", View: PeelSettings },
   { path: "states", title: "States", kind: "states", action: "read", View: PeelStates },
   { path: "jobs", title: "Jobs", kind: "jobs", action: "list", View: PeelJobs },
+  { path: "timeline", title: "Timeline", kind: "facts", action: "read", View: PeelTimeline },
   { path: "events", title: "Events", kind: "events", action: "read", View: PeelEvents },
 ] as const;
 
