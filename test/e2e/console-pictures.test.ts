@@ -47,6 +47,7 @@ const shown: readonly Picture[] = [
     path: "/peels/web-3.example.com/states",
     ready: `document.querySelector(".diff") !== null`,
   },
+  { name: "peel-timeline", path: "/peels/web-3.example.com/timeline", ready: rows(4) },
   { name: "peel-jobs", path: "/peels/web-3.example.com/jobs", ready: rows(2) },
   { name: "enrollments", path: "/enrollments", ready: rows(3) },
   {

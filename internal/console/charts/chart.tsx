@@ -30,10 +30,11 @@ const plain = (value: number) => value.toLocaleString("en");
  * Levels over time, as curves.
  *
  * @param props.gapMs more time than this between two values is a break
+ * @param props.base 1024 where numbers are read by such powers
  */
-export function Curves({ gapMs, ...props }: ChartProps & { gapMs: number }) {
-  const { span, lines, format = plain } = props;
-  const max = roundUp(Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0))));
+export function Curves(props: ChartProps & { gapMs: number; base?: number }) {
+  const { span, lines, gapMs, base, format = plain } = props;
+  const max = roundUp(Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0))), base);
   return (
     <Chart {...props} max={format(max)} shows="last">
       {lines.map((line, index) => (

@@ -26,6 +26,12 @@ test.each([
   expect(roundUp(value)).toBe(round);
 });
 
+test("bytes are round in their unit", () => {
+  expect(roundUp(60 * 1024 ** 2, 1024)).toBe(100 * 1024 ** 2);
+  expect(roundUp(1_025, 1024)).toBe(2 * 1024);
+  expect(roundUp(900, 1024)).toBe(1_000);
+});
+
 test("every round number is at least the value, and at most ten times as much", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 2 ** 50 }), (value) => {

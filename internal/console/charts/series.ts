@@ -11,9 +11,10 @@ export interface Span {
   readonly until: number;
 }
 
-/** The next round number that is not below: 1, 2 or 5 times a power of ten. */
-export function roundUp(value: number): number {
+/** The next round number that is not below: 1, 2 or 5 times a power of ten, in the largest unit of `base` that fits. */
+export function roundUp(value: number, base = Number.POSITIVE_INFINITY): number {
   if (value <= 1) return 1;
+  if (value > base) return base * roundUp(value / base, base);
   const power = 10 ** Math.floor(Math.log10(value));
   const step = [1, 2, 5, 10].find((one) => one * power >= value) ?? 10;
   return step * power;

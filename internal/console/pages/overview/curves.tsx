@@ -76,6 +76,7 @@ function Pictures({ samples }: { samples: Samples }) {
         said={`${bytes(last(samples.stored_bytes) ?? 0)} stored${limit === undefined ? "" : ` of ${bytes(limit)} that it may store`}.`}
         lines={[line("stored", "running", samples.stored_bytes)]}
         format={bytes}
+        base={1024}
         {...{ span, gapMs }}
       />
     </div>

@@ -38,7 +38,7 @@ function figuresOf(
       )}
       {pending !== undefined && (
         <Figure
-          label="Hosts waiting to join"
+          label="Hosts waiting"
           value={pending.items.length}
           more={pending.next !== undefined}
           to="/enrollments"

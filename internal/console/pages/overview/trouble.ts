@@ -43,9 +43,10 @@ function ofMasters(judged: JudgedMasters | undefined): Trouble[] {
     ...masters.flatMap(({ name, word, outcome, reason }): Trouble[] => {
       if (outcome === "ok" || outcome === "skipped") return [];
       const said = `The master ${name} is ${word}${reason === undefined ? "" : `: ${reason}`}`;
-      const todo = word === "silent" ? "On its host: systemctl status svc-master" : undefined;
+      const todo =
+        word === "silent" ? "On its host: systemctl status svc-master" : "svc doctor names the next step";
       const shown = outcome === "timeout" ? "timeout" : "failed";
-      return [{ outcome: shown, word, said, to: "/cluster", ...(todo === undefined ? {} : { todo }) }];
+      return [{ outcome: shown, word, said, to: "/cluster", todo }];
     }),
     ...lost.map(
       ({ lease, holder }): Trouble => ({

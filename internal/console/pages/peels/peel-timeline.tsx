@@ -89,7 +89,7 @@ const unsorted = { unsorted: true } as const;
 
 const entryColumns = ({ now }: Pick<App, "now">): readonly Column<Entry>[] => [
   timeColumn(now, "at", "When", ({ at }) => new Date(at).toISOString(), unsorted),
-  textColumn("lane", "Kind", ({ lane }) => lane, unsorted),
+  textColumn("lane", "Kind", ({ lane }) => lane, { unsorted: true, wide: true }),
   { id: "word", title: "Outcome", show: ({ outcome, word }) => <Status {...{ outcome, word }} /> },
   textColumn("said", "What happened", ({ said }) => said, unsorted),
 ];

@@ -29,7 +29,7 @@ export interface Sources {
 
 const maxNamed = 4;
 
-/** All of it, newest first. What states did is a job as well: it stands in the lane of states. */
+/** All of it, newest first. What states did is a job as well: it is in the lane of states. */
 export function timelineOf({ id, peel, jobs = [], changes = [], enrollment = {} }: Sources): Entry[] {
   const entries: (Entry | undefined)[] = [
     ...jobs.map((job): Entry => {
