@@ -10,18 +10,25 @@ import { textColumn, timeColumn } from "../../kit/table/columns.tsx";
 import { Table } from "../../kit/table/table.tsx";
 import type { ViewProps } from "./shown.ts";
 import { type Entry, lanes, type Sources, timelineOf } from "./timeline.ts";
+import { usePeelJobs } from "./use-peel-jobs.ts";
 
-const maxJobs = 100;
 /** Masters remember jobs for a week. */
 const shownMs = 7 * 24 * 3600_000;
 
 /** What happened to a host: jobs, states, changes of facts and its enrollment on one axis. */
 export function PeelTimeline({ app, peel }: ViewProps) {
   const { id } = peel;
+  const { session } = app;
   const { value, problem } = useQuery(app, `${id} timeline`, (signal) => readSources(app, peel, signal), [
-    ...["svc/job/", "svc/peel/", "svc/enrollment/", "svc/compliance/"],
+    ...["svc/peel/", "svc/enrollment/", "svc/compliance/"],
   ]);
-  const entries = useMemo(() => value && timelineOf({ ...value, id, peel }), [value, id, peel]);
+  const jobs = usePeelJobs(app, id, session.may("jobs", "show"), !session.may("jobs", "list"));
+  const sent = jobs.value?.items;
+  const isRead = value !== undefined && (sent !== undefined || jobs.off || jobs.problem !== undefined);
+  const entries = useMemo(
+    () => (isRead ? timelineOf({ ...value, id, peel, ...(sent && { jobs: sent }) }) : undefined),
+    [value, sent, isRead, id, peel],
+  );
   const columns = useMemo(() => entryColumns(app), [app]);
   const until = app.now.value;
   const span = { from: until - shownMs, until };
@@ -29,7 +36,7 @@ export function PeelTimeline({ app, peel }: ViewProps) {
     entries?.filter((entry) => entry.lane === lane && entry.at >= span.from && entry.at <= until) ?? [];
   return (
     <>
-      <Problem problem={problem} />
+      <Problem problem={problem ?? jobs.problem} />
       {entries !== undefined && (
         <>
           <Card label={`Timeline of ${id}`} body="plain">
@@ -55,16 +62,13 @@ export function PeelTimeline({ app, peel }: ViewProps) {
   );
 }
 
-/** Each part that the session may read: a hundred jobs and ten versions of facts at most. */
+/** Each part that the session may read: ten versions of facts at most. */
 async function readSources(
   { client, session }: App,
   { id, enrollment_id: enrollment }: ViewProps["peel"],
   signal: AbortSignal,
-): Promise<Pick<Sources, "jobs" | "changes" | "enrollment">> {
-  const [jobs, history, record] = await Promise.all([
-    session.may("jobs", "list")
-      ? client.page(routes.listJobs, { target: id, limit: maxJobs }, signal)
-      : undefined,
+): Promise<Pick<Sources, "changes" | "enrollment">> {
+  const [history, record] = await Promise.all([
     session.may("facts", "read")
       ? client.call(routes.getFactsHistory, { id }, signal).catch(orNothing)
       : undefined,
@@ -73,7 +77,6 @@ async function readSources(
       : undefined,
   ]);
   return {
-    ...(jobs === undefined ? {} : { jobs: jobs.items }),
     ...(history === undefined ? {} : { changes: history.changes }),
     ...(record === undefined ? {} : { enrollment: record.enrollment }),
   };

@@ -14,7 +14,14 @@ test("jobs, states, facts and the enrollment are on one axis, newest first", () 
     },
     jobs: [
       { jid: "job-1", function: "cmd.run", status: "failed", created_at: at(8), created_by: "ann" },
-      { jid: "job-2", function: "state.apply", status: "completed", created_at: at(6), created_by: "bob" },
+      {
+        jid: "job-2",
+        function: "state.apply",
+        status: "failed",
+        outcome: "ok",
+        created_at: at(6),
+        created_by: "bob",
+      },
     ],
     changes: [
       ...["os", "osrelease", "kernel", "host", "domain"].map((name) => ({ at: at(5), name })),
@@ -26,7 +33,7 @@ test("jobs, states, facts and the enrollment are on one axis, newest first", () 
     ["Enrollment", "silent", "its last heartbeat", "/peels/web-1"],
     ["Jobs", "failed", "cmd.run by ann", "/jobs/job-1"],
     ["States", "drifted", "the last run of the states, of base at 0123456789ab", "/peels/web-1/states"],
-    ["States", "completed", "state.apply by bob", "/jobs/job-2"],
+    ["States", "ok", "state.apply by bob", "/jobs/job-2/web-1"],
     ["Facts", "changed", "os, osrelease, kernel, host and 1 more", "/peels/web-1/facts"],
     ["Facts", "changed", "ipv4", "/peels/web-1/facts"],
     ["Enrollment", "active", "it connected for the first time", "/enrollments/enr-1"],

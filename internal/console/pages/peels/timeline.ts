@@ -22,7 +22,15 @@ export interface Sources {
     silent_since?: string | undefined;
     last_run?: { run_at: string; status: string; environment: string; commit: string } | undefined;
   };
-  jobs?: readonly { jid: string; function: string; status: string; created_at: string; created_by: string }[];
+  /** With what became of them on this host, where that is known. */
+  jobs?: readonly {
+    jid: string;
+    function: string;
+    status: string;
+    outcome?: string;
+    created_at: string;
+    created_by: string;
+  }[];
   changes?: readonly { at: string; name: string }[];
   enrollment?: Readonly<Record<string, unknown>>;
 }
@@ -35,8 +43,9 @@ export function timelineOf({ id, peel, jobs = [], changes = [], enrollment = {} 
     ...jobs.map((job): Entry => {
       const isRun = job.function.startsWith("state.");
       return {
-        ...{ lane: isRun ? "States" : "Jobs", at: Date.parse(job.created_at), to: `/jobs/${job.jid}` },
-        ...{ outcome: outcomeOf(job.status), word: job.status },
+        ...{ lane: isRun ? "States" : "Jobs", at: Date.parse(job.created_at) },
+        to: job.outcome === undefined ? `/jobs/${job.jid}` : `/jobs/${job.jid}/${id}`,
+        ...{ outcome: outcomeOf(job.outcome ?? job.status), word: job.outcome ?? job.status },
         said: `${job.function} by ${job.created_by}`,
       };
     }),

@@ -17,11 +17,13 @@ const atOnce = 4;
  * The newest jobs that were sent to a peel, each with what became of it there. What has ended is read once.
  *
  * @param mayShow whether the session may read what peels returned
+ * @param off nothing is read
  */
 export function usePeelJobs(
   app: App,
   peel: string,
   mayShow: boolean,
+  off = false,
 ): Query<{ items: readonly PeelJob[]; more: boolean }> {
   const ended = useRef(new Map<string, PeelJob>());
   const load = async (signal: AbortSignal) => {
@@ -45,7 +47,7 @@ export function usePeelJobs(
     if (outcome !== "pending" && job.status !== "running") ended.current.set(job.jid, found);
     return found;
   };
-  return useQuery(app, `${peel} jobs`, load, ["svc/job/"]);
+  return useQuery(app, `${peel} jobs`, off ? undefined : load, ["svc/job/"]);
 }
 
 /** Runs something for each item, a few at a time, and keeps their order. */
