@@ -67,3 +67,85 @@ test("mounts on paths with links, of directories, and on top of each other, judg
   });
   expect(await output(root, "ls /srv/case/b")).toBe("x");
 });
+
+test("files that are mounts are written in place, or keep their content with a reason", async () => {
+  await using root = await openPrivateRoot();
+  const files = "/srv/case/etc/hosts /etc/hosts /etc/hostname";
+  await output(
+    root,
+    `mkdir -p /srv/case/etc /srv/case/of; for at in ${files}; do
+       name=/srv/case/of/$(echo $at | tr / _); echo '127.0.0.1 localhost' >$name
+       touch $at; mount --bind $name $at; done; printf '# caf\\351\\n' >>/etc/hosts`,
+  );
+  const look = `for at in ${files}; do stat -c '%i %a' $at; cat -v $at; done; grep -c /srv/case/of /proc/self/mountinfo; ls -A /etc | grep '^\\.host'`;
+  const inodes = `stat -c %i ${files}`;
+  const before = await output(root, inodes);
+  const states = `
+/srv/case/etc/hosts:
+  file.append: [{text: 10.0.0.1 added}]
+db-1.test:
+  host.present: [{ip: [10.1.2.3]}]
+svc-test-name:
+  hostname.system: []
+`;
+  const ids = ["/srv/case/etc/hosts", "db-1.test", "svc-test-name"];
+  expect(await brief(root, states)).toBe(ids.map((id) => `${id}:true+`).join(" "));
+  expect(await brief(root, states)).toBe(ids.map((id) => `${id}:true`).join(" "));
+  const [one, two, three] = before.split("\n");
+  const line = "127.0.0.1 localhost";
+  expect(await output(root, look)).toBe(
+    `${one} 644\n${line}\n10.0.0.1 added\n${two} 644\n${line}\n# cafM-i\n10.1.2.3\t\tdb-1.test\n${three} 644\nsvc-test-name\n3`,
+  );
+  // Shorter, with another mode.
+  const managed = "/srv/case/etc/hosts:\n  file.managed: [{contents: short}, {mode: '0600'}]\n";
+  expect(await brief(root, managed)).toBe("/srv/case/etc/hosts:true+");
+  expect(await output(root, "stat -c '%i %a' /srv/case/etc/hosts; cat /srv/case/etc/hosts")).toBe(
+    `${one} 600\nshort`,
+  );
+  const [absent] = await root.apply("/srv/case/etc/hosts:\n  file.absent: []\n");
+  expect(absent).toMatchObject({ result: false, comment: expect.stringContaining("it is a mount point") });
+});
+
+test("a mount on a full disk, in a read-only directory, and other reasons", async () => {
+  await using root = await openPrivateRoot();
+  await output(
+    root,
+    `mkdir -p /srv/case/small /srv/case/etc /srv/case/ro; echo old >/srv/case/etc/conf
+     mount -t tmpfs -o size=16k tmpfs /srv/case/small; echo kept >/srv/case/small/conf; mount --bind /srv/case/small/conf /srv/case/etc/conf
+     dd if=/dev/zero of=/srv/case/small/filler bs=4096 2>/dev/null
+     mount -t tmpfs tmpfs /srv/case/ro; echo old >/srv/case/ro/conf; echo old >/srv/case/ro/plain; echo under >/srv/case/free
+     mount --bind /srv/case/free /srv/case/ro/conf; mount -o remount,ro /srv/case/ro`,
+  );
+  const long = "x".repeat(12_000);
+  const [full] = await root.apply(`/srv/case/etc/conf:\n  file.managed: [{contents: ${long}}]\n`);
+  expect(full).toMatchObject({
+    result: false,
+    comment: "cannot write /srv/case/etc/conf: no space left on the device",
+  });
+  expect(await output(root, "cat /srv/case/etc/conf; ls -A /srv/case/etc")).toBe("kept\nconf");
+  await output(root, "rm /srv/case/small/filler");
+  expect(
+    await brief(root, `/srv/case/etc/conf:\n  file.managed: [{contents: ${long.slice(0, 8000)}}]\n`),
+  ).toBe("/srv/case/etc/conf:true+");
+  expect(await output(root, "stat -c %s /srv/case/small/conf")).toBe("8001");
+
+  expect(await brief(root, "/srv/case/ro/conf:\n  file.managed: [{contents: new}]\n")).toBe(
+    "/srv/case/ro/conf:true+",
+  );
+  expect(await output(root, "cat /srv/case/free; ls -A /srv/case/ro; ls -A /tmp | grep svc-stage")).toBe(
+    "new\nconf\nplain",
+  );
+  const reasons = await root.apply(`
+/srv/case/ro/plain:
+  file.managed: [{contents: new}]
+/srv/case/ro/new:
+  file.managed: [{contents: new}]
+/srv/case/${"n".repeat(256)}:
+  file.managed: [{contents: new}]
+`);
+  expect(reasons.map(({ comment }) => comment.replace(/n{256}/, "N"))).toEqual([
+    "cannot write /srv/case/ro/plain: the file system is read-only",
+    "cannot write /srv/case/ro/new: the file system is read-only",
+    "cannot access /srv/case/N: the name is too long",
+  ]);
+});

@@ -1,6 +1,7 @@
 import {
   chmodSync,
   closeSync,
+  constants,
   fsyncSync,
   linkSync,
   mkdirSync,
@@ -13,6 +14,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import { SvcError } from "../errors.ts";
 import { systemRandom } from "../id.ts";
+import { overwrite } from "./overwrite.ts";
 
 /** Mode of a file that holds a secret. */
 export const secretMode = 0o600;
@@ -21,7 +23,7 @@ export const publicMode = 0o644;
 
 /**
  * Writes a file atomically: a temporary file that has the final mode from its first byte, fsync,
- * rename, fsync of the directory.
+ * rename, fsync of the directory. A file that is a mount is written in place.
  *
  * @param mode permission bits, whatever the umask says
  */
@@ -31,9 +33,19 @@ export function writeFileAtomic(path: string, data: string | Uint8Array, mode: n
     renameSync(temporary, path);
   } catch (cause) {
     unlinkSync(temporary);
-    throw cause;
+    if (!isErrno(cause, "EBUSY")) throw cause;
+    writeInPlace(path, data, mode);
   }
   syncDirectory(dirname(path));
+}
+
+function writeInPlace(path: string, data: string | Uint8Array, mode: number): void {
+  const file = openSync(path, constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    overwrite(file, Buffer.from(data), { uid: undefined, gid: undefined, mode });
+  } finally {
+    closeSync(file);
+  }
 }
 
 /**
@@ -101,7 +113,18 @@ const reasons: Record<string, string> = {
   ELOOP: "is a symbolic link, which is not followed",
   ENOSPC: "no space left on the device",
   EROFS: "the file system is read-only",
-  EPERM: "operation not permitted",
+  EPERM: "operation not permitted (lsattr shows whether the file or its directory is immutable)",
+  EBUSY: "it is a mount point, or another program holds it",
+  EXDEV: "it is on another file system",
+  ENAMETOOLONG: "the name is too long",
+  EDQUOT: "the disk quota is exceeded",
+  EFBIG: "the file would be too large",
+  EMLINK: "it has too many links",
+  ETXTBSY: "it is a program that runs at the moment",
+  EMFILE: "this process has too many open files",
+  ENFILE: "the system has too many open files",
+  EIO: "input/output error of the device",
+  ESTALE: "the network file system has lost it",
   EADDRINUSE: "the address is already in use by another program",
   EADDRNOTAVAIL: "this host has no such address",
 };

@@ -1,43 +1,39 @@
-import { closeSync, constants, fsyncSync, writeSync } from "node:fs";
-import { temporaryName } from "./file.ts";
-import type { OpenedDirectory } from "./opened-directory.ts";
+import { closeSync, constants, fsyncSync, readFileSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { isErrno, temporaryName } from "./file.ts";
+import { type OpenedDirectory, openDirectory } from "./opened-directory.ts";
+import { overwrite } from "./overwrite.ts";
 import { type FileAttributes, setOwnerAndMode } from "./owner-and-mode.ts";
+import { createPrivateDirectory } from "./private-directory.ts";
 
 export interface Replacement {
   attributes: FileAttributes;
   /** Writes the content to the descriptor. */
   fill: (file: number) => Promise<void> | void;
-  /** Inspects the new file, which is an entry of the directory, before it replaces the old one. Throws to reject it. */
-  check?: ((name: string) => Promise<void>) | undefined;
+  /** Inspects the new file, by its path for child processes, before it replaces the old one. Throws to reject it. */
+  check?: ((path: string) => Promise<void>) | undefined;
   /** Whether the file must survive a power failure from now on. */
   durable?: boolean;
 }
 
 /**
  * Atomically replaces an entry of a directory with a new file. No other user can open the file before it has
- * its owner and mode. A symbolic link is replaced, never followed.
+ * its owner and mode. A symbolic link is replaced, never followed. A file that is a mount is written in place.
  */
 export async function replaceEntry(
   directory: OpenedDirectory,
   name: string,
   { attributes, fill, check, durable }: Replacement,
 ): Promise<void> {
-  const temporary = temporaryName(name);
+  using stage = createStage(directory, name);
   try {
-    const file = createEntry(directory, temporary);
-    try {
-      await fill(file);
-      setOwnerAndMode(file, attributes);
-      if (durable === true) fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
-    await check?.(temporary);
-    directory.move(temporary, directory, name);
-  } catch (cause) {
-    directory.remove(temporary);
-    throw cause;
+    await fill(stage.file);
+    finish(stage.file, attributes, durable);
+  } finally {
+    closeSync(stage.file);
   }
+  await check?.(stage.directory.forChild(stage.name));
+  place(stage, directory, name, attributes);
   if (durable === true) directory.sync();
 }
 
@@ -48,21 +44,14 @@ export function replaceEntryNow(
   data: Uint8Array,
   attributes: FileAttributes,
 ): void {
-  const temporary = temporaryName(name);
+  using stage = createStage(directory, name);
   try {
-    const file = createEntry(directory, temporary);
-    try {
-      writeWhole(file, data);
-      setOwnerAndMode(file, attributes);
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
-    directory.move(temporary, directory, name);
-  } catch (cause) {
-    directory.remove(temporary);
-    throw cause;
+    writeWhole(stage.file, data);
+    finish(stage.file, attributes, true);
+  } finally {
+    closeSync(stage.file);
   }
+  place(stage, directory, name, attributes);
   directory.sync();
 }
 
@@ -74,4 +63,68 @@ export function createEntry(directory: OpenedDirectory, name: string): number {
 /** Writes all bytes at the position of an open file. */
 export function writeWhole(file: number, data: Uint8Array): void {
   for (let at = 0; at < data.length; ) at += writeSync(file, data, at);
+}
+
+/** A new file that becomes the entry. Disposing of it removes what is left of it. */
+interface Stage extends Disposable {
+  directory: OpenedDirectory;
+  name: string;
+  /** The open file. */
+  file: number;
+}
+
+function createStage(directory: OpenedDirectory, name: string): Stage {
+  const temporary = temporaryName(name);
+  try {
+    const file = createEntry(directory, temporary);
+    return {
+      ...{ directory, file },
+      name: temporary,
+      [Symbol.dispose]: () => directory.remove(temporary),
+    };
+  } catch (cause) {
+    // A container with a read-only root may have a mount on this one file, which can be written.
+    if (!isErrno(cause, "EROFS") || directory.stats(name)?.isFile() !== true) throw cause;
+    return createStageElsewhere();
+  }
+}
+
+function createStageElsewhere(): Stage {
+  const parent = openDirectory(tmpdir());
+  const own = createPrivateDirectory(parent, "svc-stage");
+  const file = createEntry(own.directory, "new");
+  return {
+    ...{ directory: own.directory, file, name: "new" },
+    [Symbol.dispose]() {
+      own[Symbol.dispose]();
+      parent[Symbol.dispose]();
+    },
+  };
+}
+
+function finish(file: number, attributes: FileAttributes, durable: boolean | undefined): void {
+  setOwnerAndMode(file, attributes);
+  if (durable === true) fsyncSync(file);
+}
+
+function place(stage: Stage, directory: OpenedDirectory, name: string, attributes: FileAttributes): void {
+  if (stage.directory === directory) {
+    try {
+      directory.move(stage.name, directory, name);
+      return;
+    } catch (cause) {
+      if (!isErrno(cause, "EBUSY")) throw cause;
+    }
+  }
+  const content = stage.directory.openFile(stage.name, constants.O_RDONLY);
+  try {
+    const file = directory.openFile(name, constants.O_RDWR);
+    try {
+      overwrite(file, readFileSync(content), attributes);
+    } finally {
+      closeSync(file);
+    }
+  } finally {
+    closeSync(content);
+  }
 }

@@ -23,7 +23,7 @@ export async function putFile(
     await replaceEntry(directory, basename(path), {
       attributes,
       fill: (file) => writeWhole(file, data),
-      check: check && ((name) => check(directory.forChild(name))),
+      check,
     });
   } catch (cause) {
     throw failureOf("write", path, cause);
