@@ -9,8 +9,12 @@ import type { GitRemote } from "./git-credentials.ts";
 /** Timeout of one step, such as a clone. */
 const timeoutMs = 30 * 60_000;
 const outputLimit = 4 * 1024 * 1024;
-/** Disables programs that a repository or the configuration of the host could name. */
+/**
+ * Disables programs that a repository or the configuration of the host could name. What a repository has no more is
+ * forgotten, here and in submodules, since its name may exclude a new one.
+ */
 const settings = [
+  "fetch.prune=true",
   "core.hooksPath=/dev/null",
   "core.fsmonitor=false",
   "gc.autoDetach=false",

@@ -224,3 +224,81 @@ test("options of a repository are set and removed", async () => {
     expect((await planState(...set, { repo, ...args })).apply).toBeUndefined();
   }
 });
+
+test.each([
+  ["feature", "feature/x"],
+  ["feature/x", "feature"],
+  ["a/b", "a/b/c/d"],
+])("a branch %s that gives way to %s is followed", async (before, after) => {
+  using directory = temporaryDirectory("git");
+  const remote = makeRepository(join(directory.path, "remote"));
+  const target = join(directory.path, "app");
+  remote.commit("main", { file: "main\n" });
+  remote.commit(before, { file: "old\n" });
+  const args = { target, force_reset: true };
+  await proveHonest(directory.path, ...latest, remote.url, { ...args, rev: before });
+  remote.git("branch", "-D", before);
+  const next = remote.commit(after, { file: "new\n" });
+  const plan = await proveHonest(directory.path, ...latest, remote.url, { ...args, rev: after });
+  expect(plan.changes[target]).toMatchObject({
+    revision: { new: next },
+    branch: { old: before, new: after },
+  });
+  expect(readFileSync(join(target, "file"), "utf8")).toBe("new\n");
+  await proveIdle(directory.path, ...latest, remote.url, { ...args, rev: after });
+  // Another branch is fetched next, and a commit with everything.
+  await proveHonest(directory.path, ...latest, remote.url, { ...args, rev: "main" });
+  await proveHonest(directory.path, ...latest, remote.url, { ...args, rev: next });
+});
+
+test("tags that exclude each other, a tag that was a branch, and a branch and a tag of one name", async () => {
+  using directory = temporaryDirectory("git");
+  const remote = makeRepository(join(directory.path, "remote"));
+  const target = join(directory.path, "app");
+  const args = { target, force_reset: true };
+  const first = remote.commit("main", { file: "one\n" });
+  remote.git("tag", "v1", first);
+  await proveHonest(directory.path, ...latest, remote.url, { ...args, rev: "v1" });
+  remote.git("tag", "-d", "v1");
+  const second = remote.commit("main", { file: "two\n" });
+  remote.git("tag", "v1/rc", second);
+  await proveHonest(directory.path, ...latest, remote.url, { ...args, rev: "v1/rc" });
+  expect(readFileSync(join(target, "file"), "utf8")).toBe("two\n");
+  const branch = remote.commit("v1/rc", { file: "branch\n" });
+  const both = await proveHonest(directory.path, ...latest, remote.url, { ...args, rev: "v1/rc" });
+  expect(both.changes[target]).toMatchObject({ revision: { new: branch }, branch: { new: "v1/rc" } });
+  remote.git("branch", "-D", "v1/rc");
+  await proveHonest(directory.path, ...latest, remote.url, { ...args, rev: "v1/rc" });
+  expect(readFileSync(join(target, "file"), "utf8")).toBe("two\n");
+});
+
+test("a local branch in the way with commits of its own stays, and one of another work tree", async () => {
+  using directory = temporaryDirectory("git");
+  const remote = makeRepository(join(directory.path, "remote"));
+  const target = join(directory.path, "app");
+  remote.commit("main", { file: "one\n" });
+  await proveHonest(directory.path, ...latest, remote.url, { target, rev: "main" });
+  const run = (...argv: string[]) => {
+    const who = ["-c", "user.name=t", "-c", "user.email=t@test"];
+    const { exitCode, stdout, stderr } = Bun.spawnSync(["git", "-C", target, ...who, ...argv]);
+    if (exitCode !== 0) throw new Error(`git ${argv.join(" ")}: ${stderr}`);
+    return stdout.toString().trim();
+  };
+  run("branch", "feature");
+  run("worktree", "add", "--quiet", join(directory.path, "other"), "feature");
+  remote.git("branch", "feature/x", "main");
+  const args = { target, rev: "feature/x" };
+  await expect(applyState(...latest, remote.url, args)).rejects.toThrow(
+    /git branch: .*(checked out|used by worktree) at/,
+  );
+  run("worktree", "remove", join(directory.path, "other"));
+  const tree = run("rev-parse", "HEAD^{tree}");
+  run("branch", "--force", "feature", run("commit-tree", "-p", "HEAD", "-m", "mine", tree));
+  const mine = run("rev-parse", "feature");
+  await expect(applyState(...latest, remote.url, args)).rejects.toThrow(
+    "the local branch feature excludes the name feature/x and has commits that no branch of the repository has",
+  );
+  expect(run("rev-parse", "feature")).toBe(mine);
+  await proveHonest(directory.path, ...latest, remote.url, { ...args, force_reset: true });
+  expect(run("branch", "--show-current")).toBe("feature/x");
+});

@@ -17,6 +17,7 @@ import { pathOf } from "../file/path.ts";
 import { credentialArgs, remoteOf } from "./git-credentials.ts";
 import { type Git, openGit, shownUrl } from "./git-program.ts";
 import { userFor } from "./git-user.ts";
+import { branchesInTheWay, dropBranches, dropStaleNames, refuseLoss } from "./names-in-the-way.ts";
 
 /** The commit that this state checked out last. */
 const leftAt = "refs/svc/latest";
@@ -130,7 +131,7 @@ function requireUrl(url: string): void {
 
 /** Plans the check-out of a branch or tag in a clone, from what was fetched before. */
 async function planBranch(git: Git, target: string, branch: string | undefined): Promise<Plan> {
-  const named = await optional(git(["symbolic-ref", "--quiet", "--short", "HEAD"], target));
+  const named = await currentBranch(git, target);
   if (branch === undefined || branch === named) return { changes: {}, comment: `${target} is a clone` };
   const head = await optional(git(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], target));
   const tag = await optional(
@@ -145,6 +146,12 @@ async function planBranch(git: Git, target: string, branch: string | undefined):
       return { comment: `${branch} was checked out in ${target}` };
     },
   };
+}
+
+/** The branch of HEAD. Git's own short form of it is longer while a tag has the same name. */
+async function currentBranch(git: Git, target: string): Promise<string | undefined> {
+  const ref = await optional(git(["symbolic-ref", "--quiet", "HEAD"], target));
+  return ref?.replace(/^refs\/heads\//, "");
 }
 
 interface Wish {
@@ -166,6 +173,8 @@ interface Wanted {
   ref: string;
   /** The local branch; absent for a detached HEAD. */
   branch: string | undefined;
+  /** All names of the repository; none where only a commit is wanted. */
+  names: readonly string[];
 }
 
 function pathProblem(target: string): string | undefined {
@@ -178,7 +187,7 @@ function isRefName(name: string): boolean {
 }
 
 async function wantedOf(git: Git, { url, rev, branch }: Wish): Promise<Wanted> {
-  if (rev !== undefined && hexadecimal.test(rev)) return { commit: rev, ref: rev, branch };
+  if (rev !== undefined && hexadecimal.test(rev)) return { commit: rev, ref: rev, branch, names: [] };
   const output = await git(["ls-remote", "--symref", "--", url]);
   const refs = new Map<string, string>();
   let head: string | undefined;
@@ -193,7 +202,7 @@ async function wantedOf(git: Git, { url, rev, branch }: Wish): Promise<Wanted> {
   const [, own] = /^refs\/heads\/(.+)$/.exec(ref) ?? [];
   // An annotated tag is a separate object that points to the commit.
   const commit = refs.get(`${ref}^{}`) ?? refs.get(ref) ?? "";
-  return { commit, ref, branch: branch ?? own };
+  return { commit, ref, branch: branch ?? own, names: [...refs.keys()] };
 }
 
 async function planClone(git: Git, wish: Wish, context: StateContext): Promise<Plan> {
@@ -221,7 +230,7 @@ async function planClone(git: Git, wish: Wish, context: StateContext): Promise<P
 async function planUpdate(git: Git, wish: Wish): Promise<Plan> {
   const { url, target, remote } = wish;
   const head = await optional(git(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], target));
-  const named = await optional(git(["symbolic-ref", "--quiet", "--short", "HEAD"], target));
+  const named = await currentBranch(git, target);
   const known = await optional(git(["config", "--get", `remote.${remote}.url`], target));
   const wanted = await wantedOf(git, wish);
   const changes: { [name: string]: Plain } = {};
@@ -254,6 +263,9 @@ async function planUpdate(git: Git, wish: Wish): Promise<Plan> {
 
 async function checkOut(git: Git, wish: Wish, wanted: Wanted, force: boolean): Promise<void> {
   const { target, remote, depth, submodules } = wish;
+  const others = wanted.branch === undefined ? [] : await branchesInTheWay(git, target, wanted.branch);
+  const published = await publishedOf(git, target, others);
+  await dropStaleNames(git, wish, wanted.names);
   const has = await optional(git(["cat-file", "-e", `${wanted.commit}^{commit}`], target));
   if (has === undefined || wanted.ref !== wanted.commit) {
     const shallow = depth === undefined ? [] : [`--depth=${depth}`];
@@ -271,12 +283,37 @@ async function checkOut(git: Git, wish: Wish, wanted: Wanted, force: boolean): P
         `${target} has commits that ${wanted.ref} does not have; set force_reset: true to discard them`,
       );
     }
+    for (const each of others) {
+      const tip = `refs/heads/${each}`;
+      const kept = await optional(git(["merge-base", "--is-ancestor", tip, wanted.commit], target));
+      if (kept === undefined && !published.has(each)) refuseLoss(each, wanted.branch ?? "");
+    }
+  }
+  const forced = force ? ["--force"] : [];
+  if (others.length > 0) {
+    // The branch of HEAD may be one of them.
+    await git(["checkout", "--quiet", ...forced, "--detach", wanted.commit], target);
+    await dropBranches(git, target, others);
   }
   const place = wanted.branch === undefined ? ["--detach"] : ["-B", wanted.branch];
-  await git(["checkout", "--quiet", ...(force ? ["--force"] : []), ...place, wanted.commit], target);
+  await git(["checkout", "--quiet", ...forced, ...place, wanted.commit], target);
   await git(["update-ref", leftAt, wanted.commit], target);
-  if (submodules === true)
+  if (submodules === true) {
     await git(["submodule", "--quiet", "update", "--init", "--recursive", "--force"], target);
+  }
+}
+
+/** The local branches of these that have no commit of their own: the repository had it, or this state left it there. */
+async function publishedOf(git: Git, target: string, branches: readonly string[]): Promise<Set<string>> {
+  const left = await optional(git(["rev-parse", "--verify", "--quiet", leftAt], target));
+  const published = new Set<string>();
+  for (const branch of branches) {
+    const tip = `refs/heads/${branch}`;
+    const commit = await optional(git(["rev-parse", "--verify", "--quiet", tip], target));
+    const holders = await optional(git(["for-each-ref", "--contains", tip, "refs/remotes"], target));
+    if ((commit !== undefined && commit === left) || (holders ?? "") !== "") published.add(branch);
+  }
+  return published;
 }
 
 /** Files that differ from the commit, without untracked files. */
