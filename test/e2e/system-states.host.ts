@@ -240,6 +240,19 @@ MAILTO:
     expect(seen.gone).toBe(seen.before);
   });
 
+  test("who a user is, judged by getent and chfn", async () => {
+    await using root = await openPrivateRoot();
+    const gecos = "getent passwd svc-test-user | cut -d: -f5";
+    const state = (args: string) => `svc-test-user:\n  user.present: [{createhome: false}, ${args}]\n`;
+    const first = state('{fullname: Ann}, {roomnumber: "12"}, {other: "a, b"}');
+    expect(await brief(root, first)).toBe("svc-test-user:true+");
+    expect(await brief(root, first)).toBe("svc-test-user:true");
+    expect(await output(root, gecos)).toBe("Ann,12,,,a, b");
+    await output(root, "chfn -w 555 svc-test-user");
+    expect(await brief(root, state("{fullname: Anne}"))).toBe("svc-test-user:true+");
+    expect(await output(root, gecos)).toBe("Anne,12,555,,a, b");
+  });
+
   test("a crontab that Salt wrote, judged by crontab itself", async () => {
     await using root = await openPrivateRoot();
     await installPackages(root, "cron");

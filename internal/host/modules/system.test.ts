@@ -59,6 +59,7 @@ test.each<[string, CallArgs, unknown]>([
       uid: 1000,
       gid: 100,
       fullname: "Alice",
+      ...{ roomnumber: "", workphone: "", homephone: "", other: "" },
       home: "/home/alice",
       shell: "/bin/sh",
       groups: ["adm"],

@@ -52,6 +52,9 @@ describe("arguments that are refused", () => {
     ["user.present", { password: "plain" }, "password: expected a hash such as $6$…"],
     ["user.present", { gid: ["x"] }, "gid: expected the id or name of a group"],
     ["user.present", { fullname: "a:b" }, "fullname: must not contain a colon or a line break"],
+    ["user.present", { fullname: "Ann, Office" }, "fullname: must not contain a comma"],
+    ["user.present", { workphone: "1,2" }, "workphone: must not contain a comma"],
+    ["user.present", { other: "a\nb" }, "other: must not contain a colon or a line break"],
     ["user.present", { groups: ["-x"] }, "is not a valid user or group name"],
     ["group.present", { members: ["a"], addusers: ["b"] }, "give either members, or addusers and delusers"],
     ["group.present", { addusers: ["a"], delusers: ["a"] }, "a is both in addusers and in delusers"],
@@ -325,4 +328,35 @@ test("a mount does not hide another one, and changed options are remounted", asy
     persist: false,
   });
   expect(byId.plan.apply).toBeUndefined();
+});
+
+describe("who a user is", () => {
+  const passwd = (gecos: string) => `ann:x:1:1:${gecos}:/home/ann:/bin/sh\n`;
+  const files = (gecos: string) => ({ "/etc/passwd": passwd(gecos), "/etc/group": "ann:x:1:\n" });
+  test.each<[string, CallArgs, string | undefined]>([
+    // The other parts of the field stay.
+    ["Anne,12,555,,x,y", { fullname: "Ann" }, "Ann,12,555,,x,y"],
+    ["Ann,12,555,,x,y", { fullname: "Ann", other: "x,y", roomnumber: "12" }, undefined],
+    ["Ann", { homephone: "777" }, "Ann,,,777"],
+    ["Ann,12", { roomnumber: "" }, "Ann"],
+    ["Ann,,,", { fullname: "Ann", other: "" }, undefined],
+    ["Zoë", { fullname: "Zoë" }, undefined],
+  ])("%j with %j is written as %j", async (before, args, after) => {
+    const { plan, system } = await planOn(
+      { files: files(before), programs: ["useradd"] },
+      "user.present",
+      "ann",
+      args,
+    );
+    await plan.apply?.();
+    expect(system.ran).toEqual(after === undefined ? [] : [`usermod -c ${after} ann`]);
+  });
+
+  test("a new user has all of it", async () => {
+    const args = { fullname: "Ann", workphone: "555", other: "a, b", createhome: false };
+    const { plan, system } = await planOn({ files: {}, programs: ["useradd"] }, "user.present", "ann", args);
+    await plan.apply?.();
+    expect(system.ran).toEqual(["useradd -M -U -c Ann,,555,,a, b ann"]);
+    expect(plan.changes).toEqual({ ann: "added", fullname: "Ann", workphone: "555", other: "a, b" });
+  });
 });

@@ -45,9 +45,7 @@ export const accountFunctions: readonly HostFunction[] = [
 ];
 
 function described(system: System, user: User): Plain {
-  const { name, uid, gid, home, shell, fullname } = user;
-  const words = { passwd: "x", roomnumber: "", workphone: "", homephone: "", other: "" };
-  return { name, uid, gid, home, shell, fullname, ...words, groups: allGroups(system, user) };
+  return { ...user, passwd: "x", groups: allGroups(system, user) };
 }
 
 function allGroups(system: System, user: User): string[] {

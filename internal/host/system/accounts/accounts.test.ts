@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { fixtureSystem } from "../../../../test/harness/system.ts";
-import { type AccountManager, refuseAccountName, refuseField } from "./manager.ts";
+import { type AccountManager, refuseAccountName, refuseField, refuseGecos } from "./manager.ts";
 import { accountsOf } from "./open.ts";
 import { groupsOfUser, localGroups, localUsers, passwordHash } from "./users.ts";
 
@@ -24,6 +24,7 @@ test("users and groups are read from their files; the first entry of a name appl
     uid: 1000,
     gid: 1000,
     fullname: "Alice Liddell",
+    ...{ roomnumber: "", workphone: "", homephone: "", other: "" },
     home: "/home/alice",
     shell: "/bin/zsh",
   });
@@ -35,7 +36,7 @@ test("users and groups are read from their files; the first entry of a name appl
 });
 
 describe("the programs", () => {
-  const user = { name: "carol", uid: 7, gid: 1000, fullname: "C", home: "/h", shell: "/s", createhome: true };
+  const user = { name: "carol", uid: 7, gid: 1000, gecos: "C", home: "/h", shell: "/s", createhome: true };
   test.each<["useradd" | "adduser", (accounts: AccountManager) => Promise<void>, string]>([
     ["useradd", (a) => a.addUser(user), "useradd -m -u 7 -g 1000 -c C -d /h -s /s carol"],
     ["useradd", (a) => a.addUser({ name: "d", system: true, createhome: false }), "useradd -M -r -U d"],
@@ -95,5 +96,11 @@ test.each(["-r", "a:b", "a b", "a\nb", "", "1", "a/b"])("the account name %j is 
 
 test("a field cannot break a line of the file", () => {
   expect(refuseField("fullname", "a:b")).toBe("fullname: must not contain a colon or a line break");
-  expect(refuseField("fullname", "Alice, of Wonderland")).toBeUndefined();
+  expect(refuseField("home", "/home/a, b")).toBeUndefined();
+  expect(refuseGecos("fullname", "Alice, of Wonderland")).toBe(
+    "fullname: must not contain a comma, which ends it in /etc/passwd",
+  );
+  expect(refuseGecos("workphone", "1\t2")).toBe("workphone: must not contain control characters");
+  expect(refuseGecos("fullname", "a:b")).toBe("fullname: must not contain a colon or a line break");
+  expect([refuseGecos("other", "a, b"), refuseGecos("fullname", "Zoë")]).toEqual([undefined, undefined]);
 });

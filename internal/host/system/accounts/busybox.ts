@@ -14,7 +14,7 @@ export function busyboxAccounts(system: System): AccountManager {
     );
   return {
     name: "busybox",
-    addUser: ({ name, createhome, system: isSystem, uid, gid, fullname, home, shell }) =>
+    addUser: ({ name, createhome, system: isSystem, uid, gid, gecos, home, shell }) =>
       run(
         `add user ${name}`,
         "adduser",
@@ -23,7 +23,7 @@ export function busyboxAccounts(system: System): AccountManager {
         ...(createhome ? [] : ["-H"]),
         ...(uid === undefined ? [] : ["-u", String(uid)]),
         ...(gid === undefined ? [] : ["-G", groupName(system, gid)]),
-        ...(fullname === undefined ? [] : ["-g", fullname]),
+        ...(gecos === undefined ? [] : ["-g", gecos]),
         ...(home === undefined ? [] : ["-h", home]),
         ...(shell === undefined ? [] : ["-s", shell]),
         name,

@@ -1,4 +1,5 @@
 import { quote } from "../../../base/cut.ts";
+import type { Gecos } from "./users.ts";
 
 /** The attributes of a new user; the host chooses absent ones. */
 export interface NewUser {
@@ -6,7 +7,8 @@ export interface NewUser {
   uid?: number;
   /** Id or name of the primary group; a group with the name of the user when absent. */
   gid?: number | string;
-  fullname?: string;
+  /** See `formatGecos`. */
+  gecos?: string;
   home?: string;
   shell?: string;
   system?: boolean;
@@ -18,7 +20,8 @@ export interface NewUser {
 export interface UserChange {
   uid?: number;
   gid?: number | string;
-  fullname?: string;
+  /** See `formatGecos`. */
+  gecos?: string;
   /** Changes only the entry; the directory is not moved. */
   home?: string;
   shell?: string;
@@ -50,6 +53,21 @@ export interface AccountManager {
 export function refuseAccountName(name: string): string | undefined {
   if (/^[A-Za-z_][A-Za-z0-9_.-]{0,30}\$?$/.test(name)) return undefined;
   return `${quote(name)} is not a valid user or group name`;
+}
+
+/**
+ * The problem with a part of the field that says who a user is (chfn(1)), if any. A comma would end the part: the next
+ * run would find another text there.
+ */
+export function refuseGecos(argument: keyof Gecos, value: string | undefined): string | undefined {
+  if (value?.includes(",") === true && argument !== "other") {
+    return `${argument}: must not contain a comma, which ends it in /etc/passwd`;
+  }
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: no program shows them
+  if (value !== undefined && /[\u0000-\u001f\u007f]/.test(value) && !/[\n\0]/.test(value)) {
+    return `${argument}: must not contain control characters`;
+  }
+  return refuseField(argument, value);
 }
 
 /** The problem with a string for a field of /etc/passwd, if any. */

@@ -1,3 +1,13 @@
-export { refuseAccountName, refuseField, type UserChange } from "./manager.ts";
+export { refuseAccountName, refuseField, refuseGecos, type UserChange } from "./manager.ts";
 export { accountsOf } from "./open.ts";
-export { type Group, groupsOfUser, localGroups, localUsers, passwordHash, type User } from "./users.ts";
+export {
+  formatGecos,
+  type Gecos,
+  type Group,
+  gecosParts,
+  groupsOfUser,
+  localGroups,
+  localUsers,
+  passwordHash,
+  type User,
+} from "./users.ts";

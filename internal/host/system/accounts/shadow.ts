@@ -41,11 +41,11 @@ export function shadowAccounts(system: System): AccountManager {
   };
 }
 
-function flagsOf({ uid, gid, fullname, home, shell }: UserChange): string[] {
+function flagsOf({ uid, gid, gecos, home, shell }: UserChange): string[] {
   return [
     ...(uid === undefined ? [] : ["-u", String(uid)]),
     ...(gid === undefined ? [] : ["-g", String(gid)]),
-    ...(fullname === undefined ? [] : ["-c", fullname]),
+    ...(gecos === undefined ? [] : ["-c", gecos]),
     ...(home === undefined ? [] : ["-d", home]),
     ...(shell === undefined ? [] : ["-s", shell]),
   ];

@@ -1,11 +1,14 @@
 import type { System } from "../system.ts";
 
+/** Who a user is, as chfn(1) has it: one field of /etc/passwd, with commas between its parts. */
+export const gecosParts = ["fullname", "roomnumber", "workphone", "homephone", "other"] as const;
+export type Gecos = Record<(typeof gecosParts)[number], string>;
+
 /** An entry of /etc/passwd. */
-export interface User {
+export interface User extends Gecos {
   name: string;
   uid: number;
   gid: number;
-  fullname: string;
   home: string;
   shell: string;
 }
@@ -45,15 +48,27 @@ export function passwordHash(system: System, name: string): string | undefined {
   return hashes.get(name);
 }
 
+function parseGecos(text: string): Gecos {
+  const [fullname = "", roomnumber = "", workphone = "", homephone = "", ...other] = text.split(",");
+  return { fullname, roomnumber, workphone, homephone, other: other.join(",") };
+}
+
+/** The field of /etc/passwd, without commas at its end. */
+export function formatGecos(gecos: Gecos): string {
+  return gecosParts
+    .map((part) => gecos[part])
+    .join(",")
+    .replace(/,+$/, "");
+}
+
 /** Parses passwd(5). */
 function parsePasswd(text: string): Map<string, User> {
   const users = new Map<string, User>();
   for (const line of text.split("\n")) {
     const [name, , uid, gid, gecos = "", home = "", shell = ""] = line.split(":");
     if (!name || !/^\d+$/.test(uid ?? "") || !/^\d+$/.test(gid ?? "")) continue;
-    const [fullname = ""] = gecos.split(",");
-    if (!users.has(name))
-      users.set(name, { name, uid: Number(uid), gid: Number(gid), fullname, home, shell });
+    if (users.has(name)) continue;
+    users.set(name, { name, uid: Number(uid), gid: Number(gid), ...parseGecos(gecos), home, shell });
   }
   return users;
 }

@@ -1,16 +1,21 @@
 import { lstatSync } from "node:fs";
 import { dirname } from "node:path";
+import { defined } from "../../../base/defined.ts";
 import { findForeignDirectory } from "../../../base/files/foreign-directory.ts";
 import type { Plain } from "../../../base/msgpack.ts";
 import { type ArgSpec, arg, type ValuesOf } from "../../../host/modules/mod.ts";
 import {
   accountsOf,
+  formatGecos,
+  type Gecos,
+  gecosParts,
   groupsOfUser,
   localGroups,
   localUsers,
   passwordHash,
   refuseAccountName,
   refuseField,
+  refuseGecos,
   type User,
   type UserChange,
 } from "../../../host/system/accounts/mod.ts";
@@ -36,7 +41,11 @@ const presentArgs = {
   enforce_password: arg.boolean("Also sets the password of an existing user; true by default."),
   shell: arg.path("Login shell; chosen by the host by default."),
   system: arg.boolean("Creates a new user as a system user, with a low id."),
-  fullname: arg.string("Full name of the person."),
+  fullname: arg.string("Full name of the person, without a comma."),
+  roomnumber: arg.string("Room of the person, without a comma."),
+  workphone: arg.string("Telephone at work, without a comma."),
+  homephone: arg.string("Telephone at home, without a comma."),
+  other: arg.string("Anything else about the person."),
 } as const satisfies Record<string, ArgSpec>;
 
 type PresentArgs = ValuesOf<typeof presentArgs>;
@@ -47,11 +56,11 @@ export const userStates: readonly StateFunction[] = [
     name: "user.present",
     doc: "Ensures that a user exists with the given attributes. Other attributes are not changed.",
     args: presentArgs,
-    refuse: ({ gid, groups, optional_groups, password, fullname, home, shell }) =>
+    refuse: ({ gid, groups, optional_groups, password, home, shell, ...args }) =>
       refuseGroup(gid) ??
       [...(groups ?? []), ...(optional_groups ?? [])].map(refuseAccountName).find((each) => each) ??
       refuseHash(password) ??
-      refuseField("fullname", fullname) ??
+      gecosParts.map((part) => refuseGecos(part, args[part])).find((each) => each) ??
       refuseField("home", home) ??
       refuseField("shell", shell),
     plan(name, args, context) {
@@ -119,17 +128,16 @@ function homeProblem(home: string): string | undefined {
 }
 
 function creation(system: System, name: string, args: PresentArgs): Step[] {
-  const { uid, gid, fullname, home, shell, createhome = true, password } = args;
-  const group = groupOf(gid);
-  const given = Object.entries({ uid, gid: group, fullname, home, shell, system: args.system });
-  const set = Object.fromEntries(
-    given.flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
-  );
+  const { uid, gid, home, shell, createhome = true, password } = args;
+  const set = defined({ uid, gid: groupOf(gid), home, shell, system: args.system });
+  const who = gecosOf(args);
+  const isSaid = Object.keys(who).length > 0;
+  const gecos = isSaid ? { gecos: formatGecos({ ...noGecos, ...who }) } : {};
   const add: Step = {
-    changes: { [name]: "added", ...set },
+    changes: { [name]: "added", ...set, ...who },
     run() {
       if (createhome && home !== undefined) refuseWith(homeProblem(home));
-      return accountsOf(system).addUser({ name, createhome, ...set });
+      return accountsOf(system).addUser({ name, createhome, ...set, ...gecos });
     },
   };
   return password === undefined ? [add] : [add, passwordStep(system, name, password)];
@@ -149,11 +157,19 @@ function alteration(system: System, user: User, args: PresentArgs): Step[] {
     changes.gid = { old: user.gid, new: wantedGid ?? group };
     change.gid = group;
   }
-  for (const key of ["fullname", "home", "shell"] as const) {
+  for (const key of ["home", "shell"] as const) {
     const value = args[key];
     if (value === undefined || value === user[key]) continue;
     changes[key] = { old: user[key], new: value };
     change[key] = value;
+  }
+  const who = gecosOf(args);
+  for (const part of gecosParts) {
+    const value = who[part];
+    if (value === undefined || value === user[part]) continue;
+    changes[part] = { old: user[part], new: value };
+    // The other parts are in the same field, and stay.
+    change.gecos = formatGecos({ ...user, ...who });
   }
   if (Object.keys(change).length > 0) {
     steps.push({ changes, run: () => accountsOf(system).changeUser(user.name, change) });
@@ -163,6 +179,13 @@ function alteration(system: System, user: User, args: PresentArgs): Step[] {
     steps.push(passwordStep(system, user.name, password));
   }
   return steps;
+}
+
+const noGecos: Gecos = { fullname: "", roomnumber: "", workphone: "", homephone: "", other: "" };
+
+/** What a state says about who a user is. */
+function gecosOf({ fullname, roomnumber, workphone, homephone, other }: PresentArgs): Partial<Gecos> {
+  return defined({ fullname, roomnumber, workphone, homephone, other });
 }
 
 function passwordStep(system: System, name: string, hash: string): Step {
