@@ -89,7 +89,9 @@ export function describeError(thrown: unknown): string {
     }
     // Some libraries have nothing but the code to say.
     const code = "code" in at && typeof at.code === "string" && at.code !== at.message ? ` (${at.code})` : "";
-    parts.push(`${at.message || at.name}${code}`);
+    const part = `${at.message || at.name}${code}`;
+    // A message often ends with that of its cause.
+    if (parts.at(-1)?.endsWith(part) !== true) parts.push(part);
     at = at.cause;
   }
   return parts.join(": ");

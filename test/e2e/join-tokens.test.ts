@@ -193,14 +193,15 @@ describe("svc-peel join", () => {
 
   test("makes a host a member with a file, and runs the peel", async () => {
     const made = await svc(bus, "enroll", "token", "create", "--uses", "2", "--url", master.url);
-    expect([made.code, made.stderr]).toEqual([0, expect.stringMatching(/^jtk-\S+ admits 2 hosts until /)]);
+    expect([made.code, made.stderr]).toEqual([0, expect.stringMatching(/^jtk-\S+ admits 2 hosts until /m)]);
+    expect(made.stderr).toContain(`because the bus is at ${bus.url}: for other hosts, set bus_advertise_urls`);
     const host = newHost("host-1");
     const file = save("host-1", made.stdout.trim());
     const once = await host.join("--token-file", file, "--output", "json");
     expect([once.code, once.stderr]).toEqual([0, expect.stringContaining("enrolled")]);
     expect(JSON.parse(once.stdout)).toMatchObject({ peel_id: "host-1", joined: true });
     expect(readFileSync(host.config, "utf8")).toMatch(
-      /^# Written by svc-peel join\.\nid: host-1\nmaster_urls:\n {2}- https:\/\/localhost:\d+\nenroll_ca_pin:\n {2}- sha256:[0-9a-f]{64}\n$/,
+      /^# Written by svc-peel join\.\nid: host-1\nmaster_urls:\n {2}- https:\/\/localhost:\d+\nenroll_ca_pin:\n {2}- sha256:[0-9a-f]{64}\nbus_url: tls:\/\/localhost:\d+\n$/,
     );
     const auth = (name: string) => join(host.data, "auth", name);
     expect(readFileSync(auth("enroll-ca.crt"), "utf8")).toStartWith("-----BEGIN CERTIFICATE-----");
@@ -210,11 +211,7 @@ describe("svc-peel join", () => {
       0,
       expect.stringMatching(/^host-1 is a member already: enr-/),
     ]);
-    // The bus of this test is not told to other hosts.
-    writeFileSync(
-      host.config,
-      `${readFileSync(host.config, "utf8")}bus_url: ${bus.url}\nhealth_addr: 127.0.0.1:0\n`,
-    );
+    writeFileSync(host.config, `${readFileSync(host.config, "utf8")}health_addr: 127.0.0.1:0\n`);
     await using peel = startProgram(host.argv(), { env: host.env });
     await peel.waitFor("peel connected");
   });

@@ -32,7 +32,7 @@ import {
   readEnrollmentId,
 } from "../identity/mod.ts";
 import { acrossRotations, masterUrls, parseObject, rungOf } from "../joining/mod.ts";
-import { builtinBusUrl } from "../link/mod.ts";
+import { builtinBusAdvice, builtinBusUrl } from "../link/mod.ts";
 import { checkSchedule } from "../schedule/mod.ts";
 import { outrank, readAccepted, type Ways } from "../succession/mod.ts";
 import { readRoots } from "../trust/mod.ts";
@@ -268,6 +268,10 @@ export async function checkPeel(options: CheckOptions): Promise<StepResult[]> {
         log,
       });
       return cache.load() ?? context.discovered ?? statement?.bus_urls ?? [builtinBusUrl];
+    },
+    adviceOnName() {
+      const isBuiltin = ways().config.bus_url === "" && context.urls().includes(builtinBusUrl);
+      return isBuiltin ? builtinBusAdvice : undefined;
     },
     connect: once(async () => {
       const [pem, pair] = [ca(), client()];

@@ -161,7 +161,14 @@ async function joinOnce(options: JoinHostOptions, authDir: string): Promise<Join
   }
 }
 
-function readConfig({ configFile, env }: JoinHostOptions, text: string): PeelConfig {
+/** How the peel of this configuration writes its log. @throws SvcError `bad_request` for a file with a problem */
+export const logFormatOf = (files: Pick<JoinHostOptions, "configFile" | "env">): "json" | "text" =>
+  readConfig(files, readTextIfPresent(files.configFile) ?? "").log_format === "text" ? "text" : "json";
+
+function readConfig(
+  { configFile, env }: Pick<JoinHostOptions, "configFile" | "env">,
+  text: string,
+): PeelConfig {
   const loaded = loadPeelConfig(["--config", configFile], env, () => text);
   if (loaded.kind !== "run") throw new SvcError("internal", "internal error");
   return loaded.values;
@@ -171,7 +178,7 @@ function knownFleet(configFile: string, authDir: string, config: PeelConfig, fil
   const pinsIn = (path: string) => rootsOf(readTextIfPresent(path) ?? "").map(spkiPin);
   const named = config.enroll_ca === "" ? config.enroll_ca_pin : pinsIn(config.enroll_ca);
   return {
-    ...{ configFile, authDir, urls: masterUrls(config) },
+    ...{ configFile, authDir, urls: masterUrls(config), busUrl: config.bus_url },
     pins: config.enroll_ca === "" && named.length === 0 ? undefined : named,
     anchored: existsSync(files.anchor) ? pinsIn(files.anchor) : undefined,
   };

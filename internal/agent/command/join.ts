@@ -37,13 +37,15 @@ export const joinCommand = command({
     if (args.id !== undefined) readFlag("--id", args.id, peelIdFromConfig);
     const directory = dataDirOf(cli.env);
     const joined = await untilStopped(cli, async (signal) => {
-      const { joinHost } = await import("./join-host.ts");
+      const { joinHost, logFormatOf } = await import("./join-host.ts");
+      // The peel goes on in the same log.
+      const format = args.once === true ? "text" : logFormatOf({ configFile: args.config, env: cli.env });
       return joinHost({
         ...{ configFile: args.config, dataDir: directory, hostname: qualifiedHostname(), signal },
         ...{ env: cli.env, clock: cli.clock, random: cli.random, jitter: systemJitter },
         ...defined({ token, id: args.id }),
         log: createLog({
-          ...{ level: "info", format: "text", clock: cli.clock },
+          ...{ level: "info", format, clock: cli.clock },
           write: (line) => cli.stderr.write(line),
         }),
       });

@@ -2,9 +2,10 @@ import { expect, test } from "bun:test";
 import { type KnownFleet, planJoin } from "./plan-join.ts";
 
 const pin = (digits: string) => `sha256:${digits.repeat(32)}`;
-const token = { urls: ["https://svc:8443"], pins: [pin("ab")] };
+const token: Parameters<typeof planJoin>[1] = { urls: ["https://svc:8443"], pins: [pin("ab")] };
+const busUrl = "tls://localhost:4222";
 const bare: KnownFleet = {
-  ...{ configFile: "/etc/svc/peel.yaml", authDir: "/data/auth", urls: [] },
+  ...{ configFile: "/etc/svc/peel.yaml", authDir: "/data/auth", urls: [], busUrl: "" },
   ...{ pins: undefined, anchored: undefined },
 };
 const urlLines = "master_urls:\n  - https://svc:8443\n";
@@ -17,6 +18,13 @@ test.each<[string, Partial<KnownFleet>, Partial<typeof token>, string]>([
   ["the same root under another name is the same fleet", { anchored: [pin("ab")] }, {}, urlLines + pinLines],
   ["during a rotation one pin is enough", { pins: [pin("cd")] }, { pins: [pin("ab"), pin("cd")] }, urlLines],
   ["without a pin nothing is trusted on first use", {}, { pins: [] }, `${urlLines}enroll_trust: strict\n`],
+  [
+    "the bus of masters that advertise none",
+    { pins: [pin("ab")] },
+    { busUrl },
+    `${urlLines}bus_url: ${busUrl}\n`,
+  ],
+  ["its own bus stays", { pins: [pin("ab")], busUrl: "tls://bus:4222" }, { busUrl }, urlLines],
 ])("%s", (_, known, more, added) => {
   expect(planJoin({ ...bare, ...known }, { ...token, ...more })).toBe(added);
 });

@@ -10,6 +10,8 @@ export interface KnownFleet {
   authDir: string;
   /** Base URLs of masters in the configuration. */
   urls: readonly string[];
+  /** `bus_url` of the configuration; empty when the peel finds the bus by itself. */
+  busUrl: string;
   /** Pins in the configuration, or those of the file of `enroll_ca`; `undefined` when it names none. */
   pins: readonly string[] | undefined;
   /** Pins of the roots in the anchor; `undefined` without one. */
@@ -22,8 +24,8 @@ export interface KnownFleet {
  * @returns YAML to append; empty when the configuration is complete
  * @throws SvcError `conflict` when this host belongs to another fleet
  */
-export function planJoin(known: KnownFleet, token: Pick<JoinToken, "urls" | "pins">): string {
-  const { configFile, authDir, urls, pins, anchored } = known;
+export function planJoin(known: KnownFleet, token: Pick<JoinToken, "urls" | "pins" | "busUrl">): string {
+  const { configFile, authDir, urls, busUrl, pins, anchored } = known;
   const other = (where: string): SvcError =>
     new SvcError(
       "conflict",
@@ -45,6 +47,8 @@ export function planJoin(known: KnownFleet, token: Pick<JoinToken, "urls" | "pin
       : [formatYaml({ enroll_ca_pin: [...token.pins] })]),
     // Without a pin the host's trust store decides, and nothing is trusted on first use.
     ...(pins !== undefined || token.pins.length > 0 ? [] : [formatYaml({ enroll_trust: "strict" })]),
+    // Masters that advertise no bus leave a peel with tls://bus:4222, which few networks have.
+    ...(busUrl !== "" || token.busUrl === undefined ? [] : [formatYaml({ bus_url: token.busUrl })]),
   ];
   return added.join("");
 }

@@ -1,17 +1,23 @@
 import { createBackoff } from "../../base/backoff.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { MetObstacle } from "./obstacle.ts";
 
 export const builtinBusUrl = "tls://bus:4222";
+/** What to do where the host of the built-in URL does not exist. */
+export const builtinBusAdvice =
+  "no master names its bus: set bus_advertise_urls in the configuration of each master and restart svc-master, or set bus_url in the configuration of this peel";
 const attemptsPerSource = 3;
 const pauses = { firstMs: 1_000, maxMs: 30_000 };
 
 /** A source of bus URLs. */
 export interface BusSource {
   name: string;
+  /** What to do when none of its URLs works. */
+  next?: string;
   /** @returns `undefined` when this source currently has none */
   urls(): Promise<readonly string[] | undefined> | readonly string[] | undefined;
 }
@@ -45,7 +51,9 @@ export async function findBus(options: FindBusOptions): Promise<{ bus: Bus; urls
           return { bus: await open(urls), urls };
         } catch (thrown) {
           const level = thrown instanceof MetObstacle ? "debug" : "warn";
-          log[level]("bus not reachable", { source: source.name, attempt, error: describeError(thrown) });
+          const { name, next } = source;
+          const error = describeError(thrown);
+          log[level]("bus not reachable", { source: name, attempt, error, ...defined({ next }) });
         }
         await sleep(clock, backoff.next(), signal);
       }

@@ -1,6 +1,6 @@
 export { type AuditHeads, openAuditHeads } from "./audit-heads.ts";
 export { type Connection, createConnection } from "./connection.ts";
-export { type BusSource, builtinBusUrl, findBus } from "./find-bus.ts";
+export { type BusSource, builtinBusAdvice, builtinBusUrl, findBus } from "./find-bus.ts";
 export { followCluster } from "./follow-cluster.ts";
 export { type Heartbeat, startHeartbeat } from "./heartbeat.ts";
 export { withHedging } from "./hedged-request.ts";

@@ -33,6 +33,8 @@ export interface JoinTokenDeps {
   urls(): readonly string[];
   /** SPKI pins of the roots of the fleet; none when its CA is external. */
   pins(): readonly string[];
+  /** `bus_url` of a master that advertises no address of the bus to peels. */
+  busUrl?: string;
   clock: Pick<Clock, "now">;
   random: Random;
 }

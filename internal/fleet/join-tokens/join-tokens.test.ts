@@ -6,6 +6,7 @@ import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { seeded } from "../../../test/harness/seeded.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
+import { defined } from "../../base/defined.ts";
 import { systemRandom } from "../../base/id.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
 import { sha256Hex } from "../../base/sha256.ts";
@@ -246,6 +247,21 @@ describe("a token", () => {
     const text = Buffer.from(openSealed(box, key, sealContext(made.id))).toString();
     expect(parseJoinToken("test", text)).toMatchObject({ id: made.id, urls: ["https://a:1"] });
     expect(JSON.stringify(log.records)).not.toContain(text.slice(20));
+  });
+
+  test("has the bus where masters advertise none, and says which hosts cannot reach it", async () => {
+    const { operations } = startMaster();
+    const made = async (busUrl?: string) => {
+      const { warning, ...token } = await create({ operations: { ...operations, ...defined({ busUrl }) } });
+      return { busUrl: token.busUrl, isWarned: warning !== undefined, warning };
+    };
+    expect(await made()).toMatchObject({ busUrl: undefined, isWarned: false });
+    expect(await made("tls://bus.example.com:4222")).toMatchObject({
+      ...{ busUrl: "tls://bus.example.com:4222", isWarned: false },
+    });
+    const local = await made("tls://localhost:4222");
+    expect(local).toMatchObject({ busUrl: "tls://localhost:4222", isWarned: true });
+    expect(local.warning).toContain("set bus_advertise_urls in the configuration of each master");
   });
 
   test.each([

@@ -11,6 +11,7 @@ import { curvePublicKeyField } from "../../wire/public-keys.ts";
 import { labelsField } from "../enrollment/record/mod.ts";
 import { isOverHttps, operation, operatorOf } from "../operation/mod.ts";
 import { createToken, type JoinTokenDeps, maxUses } from "./create.ts";
+import { judgeBus } from "./judge-bus.ts";
 import { type JoinTokenRecord, joinTokenRecord } from "./record.ts";
 import { findToken, revokeToken } from "./revoke.ts";
 import { sealContext } from "./seal-context.ts";
@@ -93,6 +94,10 @@ export const createJoinToken = operation({
       ...summaryFields,
       token: v.exactOptional(described(v.string(), "The token, which is shown once")),
       sealed: v.exactOptional(described(v.string(), "The token, sealed to `seal_to`, in base64")),
+      bus_url: v.exactOptional(
+        described(v.string(), "The bus that its hosts use; present where masters advertise none to peels"),
+      ),
+      warning: v.exactOptional(described(v.string(), "Which hosts cannot use it, and what to do about it")),
     }),
   ),
   touches: ({ peel }) => ({ peels: { expression: peel } }),
@@ -111,8 +116,12 @@ export const createJoinToken = operation({
     call.log.info("join token created", {
       ...{ token: token.id, peel: token.peel, uses: token.uses, operator: operatorOf(call) },
     });
-    const text = formatJoinToken({ urls, pins: deps.pins(), id: token.id, secret });
-    const shown = summarize(deps, token);
+    const { busUrl } = deps;
+    const text = formatJoinToken({ urls, pins: deps.pins(), id: token.id, secret, ...defined({ busUrl }) });
+    const shown = {
+      ...summarize(deps, token),
+      ...defined({ bus_url: busUrl, warning: judgeBus(busUrl) }),
+    };
     if (sealTo === undefined) return { ...shown, token: text };
     const sealed = seal(Buffer.from(text, "latin1"), sealTo, sealContext(token.id), deps.random);
     return { ...shown, sealed: encodeBase64(sealed) };

@@ -1,8 +1,10 @@
 import * as v from "valibot";
 import { decodeBase64Url, encodeBase64Url } from "../../base/base64.ts";
+import { defined } from "../../base/defined.ts";
 import { attempt, SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
 import { decode, encode } from "../../base/msgpack.ts";
+import { busUrlProblem } from "../../base/names/bus-url.ts";
 import { readMasterUrl } from "../../base/names/master-url.ts";
 
 /** What a host joins a fleet with: where its masters are, how to know them, and a secret that lets it in. */
@@ -15,6 +17,8 @@ export interface JoinToken {
   id: string;
   /** 32 bytes. */
   secret: Uint8Array;
+  /** Where the bus is, in a fleet whose masters advertise no address of it to peels. */
+  busUrl?: string;
 }
 
 const secretBytes = 32;
@@ -36,11 +40,19 @@ const schema = v.object({
     v.check((text) => isId("jtk", text)),
   ),
   secret: v.pipe(v.instance(Uint8Array), v.length(secretBytes)),
+  bus_url: v.exactOptional(
+    v.pipe(
+      v.string(),
+      v.maxLength(512),
+      v.check((url) => busUrlProblem(url) === undefined),
+    ),
+  ),
 });
 
 /** The token as one word: `svcjoin1.` and base64url of MessagePack. Secret. */
-export function formatJoinToken({ urls, pins, id, secret }: JoinToken): string {
-  return `${prefix}${encodeBase64Url(encode({ urls: [...urls], pins: [...pins], id, secret }))}`;
+export function formatJoinToken({ urls, pins, id, secret, busUrl }: JoinToken): string {
+  const fields = { urls: [...urls], pins: [...pins], id, secret, ...defined({ bus_url: busUrl }) };
+  return `${prefix}${encodeBase64Url(encode(fields))}`;
 }
 
 /**
@@ -63,8 +75,8 @@ export function parseJoinToken(source: string, text: string): JoinToken {
   const bytes = word.length > maxText ? undefined : decodeBase64Url(word.slice(prefix.length));
   const parsed = bytes === undefined ? undefined : v.safeParse(schema, decodeOrNothing(bytes));
   if (parsed?.success !== true) return fail("the join token is damaged or cut off", again);
-  const { secret, ...token } = parsed.output;
-  return { ...token, secret: Uint8Array.from(secret) };
+  const { secret, bus_url: busUrl, ...token } = parsed.output;
+  return { ...token, secret: Uint8Array.from(secret), ...defined({ busUrl }) };
 }
 
 function decodeOrNothing(bytes: Uint8Array): unknown {

@@ -23,7 +23,7 @@ const pruneEveryMs = 3_600_000;
 export interface MasterJoinTokens {
   way: WayIn;
   /** What their operations need; the doors add where the masters are and how they are known. */
-  operations: Omit<JoinTokenDeps, "urls" | "pins">;
+  operations: Omit<JoinTokenDeps, "urls" | "pins" | "busUrl">;
   stop(): void;
 }
 

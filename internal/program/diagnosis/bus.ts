@@ -23,6 +23,8 @@ export interface BusContext {
   client(): { cert: string; key: string } | undefined;
   /** Opens the connection, or returns the open one. */
   connect(): Promise<Bus>;
+  /** What to do where the host of a URL does not exist; absent where the URL is configured. */
+  adviceOnName?(): string | undefined;
   /** The servers that the system account knows, for credentials that may query it. */
   knownServers?(): Promise<readonly BusServerInfo[]>;
   /** How many replicas a master would give to what it stores on a cluster of this size. */
@@ -44,7 +46,8 @@ export function busSteps(
     {
       name: "bus name",
       needs: config,
-      next: "correct the host in the URL, or fix name resolution on this host",
+      next: ({ adviceOnName }) =>
+        adviceOnName?.() ?? "correct the host in the URL, or fix name resolution on this host",
       check: ({ urls }) =>
         firstOf(urls(), async (url) => {
           const place = placeOf(url);

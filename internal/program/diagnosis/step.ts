@@ -23,7 +23,7 @@ export interface Step<Context> {
   /** A thrown error becomes a `fail` with the error as its message. */
   check(context: Context): Promise<Finding> | Finding;
   /** The next step when `check` throws. */
-  readonly next?: string;
+  readonly next?: string | ((context: Context) => string);
 }
 
 /** The result of a step. */
@@ -89,7 +89,8 @@ async function takeStep<Context>(
     return await (late === undefined ? checking : abortable(checking, late));
   } catch (thrown) {
     const message = thrown instanceof SvcError ? thrown.message : describeError(thrown);
-    return { level: "fail", message, ...defined({ next: step.next }) };
+    const next = typeof step.next === "function" ? step.next(context) : step.next;
+    return { level: "fail", message, ...defined({ next }) };
   }
 }
 

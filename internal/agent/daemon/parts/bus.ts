@@ -10,6 +10,7 @@ import { readPeelCredentials } from "../../identity/mod.ts";
 import { grantedSite } from "../../joining/mod.ts";
 import {
   type BusSource,
+  builtinBusAdvice,
   builtinBusUrl,
   type Connection,
   createConnection,
@@ -132,7 +133,7 @@ function sourcesOf(deps: BusDeps & Masters): BusSource[] {
       urls: () => (deps.obstacle.isHalted ? undefined : deps.firstDocument()),
     },
     { name: "succession", urls: () => deps.succession?.bus_urls },
-    { name: "builtin", urls: () => [builtinBusUrl] },
+    { name: "builtin", urls: () => [builtinBusUrl], next: builtinBusAdvice },
   ];
 }
 

@@ -54,14 +54,14 @@ export const createCommand = command({
         ...{ peel, uses, ttl, label: labels, url: [...url], hold: hold === true, seal_to: key.publicKey },
         ...defined({ note }),
       });
-      const { sealed, token: _, ...shown } = made;
+      const { sealed, token: _, warning: unreachable, ...shown } = made;
       const box = decodeBase64(sealed ?? "");
       if (box === undefined) throw new SvcError("unavailable", "the master sent no token");
       const text = Buffer.from(openSealed(box, key, sealContext(made.id))).toString("latin1");
       const { word, token, warning } = vouchedToken(text, { id: made.id, ca: operatorBus(cli).ca });
       const data = { ...shown, token: word, urls: token.urls, pins: token.pins };
       await cli.print(data, () => formatToken(format, word, data));
-      if (warning !== undefined) cli.warn(warning);
+      for (const one of [warning, unreachable]) if (one !== undefined) cli.warn(one);
       const hosts = uses === 1 ? "one host" : `${uses} hosts`;
       const admitted = peel === "*" ? hosts : `${hosts} that match ${peel}`;
       cli.say(

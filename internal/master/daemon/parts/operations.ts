@@ -67,7 +67,7 @@ export const operations = {
   start: (need: OperationsNeed) =>
     assemble((stack) => {
       const { base, connection, decisions, gate, operators, jobs, automation, joining, signIn } = need;
-      const { keys, clock, log } = base;
+      const { config, keys, clock, log } = base;
       const { bus } = connection;
       const { storage } = decisions;
       const feed = createEventFeed({
@@ -81,6 +81,7 @@ export const operations = {
         joinTokens: {
           ...{ ...joining.joinTokens.operations, urls: signIn.urls },
           pins: pinsNow(need),
+          ...(config.bus_advertise_urls.length === 0 ? { busUrl: config.bus_url } : {}),
         },
         ...{ expected: joining.expected, policy: joining.policy },
         ...{ peels, exports: peels },
