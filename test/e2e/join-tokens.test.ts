@@ -201,7 +201,7 @@ describe("svc-peel join", () => {
     expect([once.code, once.stderr]).toEqual([0, expect.stringContaining("enrolled")]);
     expect(JSON.parse(once.stdout)).toMatchObject({ peel_id: "host-1", joined: true });
     expect(readFileSync(host.config, "utf8")).toMatch(
-      /^# Written by svc-peel join\.\nid: host-1\nmaster_urls:\n {2}- https:\/\/localhost:\d+\nenroll_ca_pin:\n {2}- sha256:[0-9a-f]{64}\nbus_url: tls:\/\/localhost:\d+\n$/,
+      /^# Written by svc-peel join\.\nid: host-1\nmaster_urls:\n {2}- https:\/\/localhost:\d+\nenroll_ca_pin:\n {2}- sha256:[0-9a-f]{64}\nbus_url: tls:\/\/127\.0\.0\.1:\d+\n$/,
     );
     const auth = (name: string) => join(host.data, "auth", name);
     expect(readFileSync(auth("enroll-ca.crt"), "utf8")).toStartWith("-----BEGIN CERTIFICATE-----");

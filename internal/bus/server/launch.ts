@@ -7,6 +7,8 @@ import { cleanEnvironment, programPath } from "../../base/process/environment.ts
 import { readServerLine } from "./log-line.ts";
 
 const readyLine = "Server is ready";
+/** The words of the system for `ENOSPC`, which every message about it has. */
+const noRoom = "no space left on device";
 /** Longer lines are truncated. */
 const maxLineBytes = 16 * 1024;
 const killAfterMs = 10_000;
@@ -20,6 +22,8 @@ export interface RunningServer {
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | number | null }>;
   /** The last error message it wrote. */
   lastWords(): string | undefined;
+  /** Whether it said that the disk is full: what it stores may not work again before it is restarted. */
+  ranOutOfRoom(): boolean;
   /** Makes it read its configuration and its certificates again. Connections stay. */
   reload(): void;
   /** Sends SIGTERM, and SIGKILL after 10 seconds. Resolves when it has exited. */
@@ -43,11 +47,13 @@ export function launchServer(options: {
   const child = spawn([...dieWithParent(), program, "-c", config], dirname(config));
   const ready = Promise.withResolvers<void>();
   let lastWords: string | undefined;
+  let ranOutOfRoom = false;
   const reading = readLines(child.stderr, (line) => {
     const read = readServerLine(line);
     if (read === undefined) return;
     log[read.level](read.text);
     if (read.level === "error") lastWords = read.text;
+    ranOutOfRoom ||= read.text.includes(noRoom);
     if (read.text === readyLine) ready.resolve();
   });
   const exited = child.exited.then(async () => {
@@ -59,6 +65,7 @@ export function launchServer(options: {
     ready: ready.promise,
     exited,
     lastWords: () => lastWords,
+    ranOutOfRoom: () => ranOutOfRoom,
     reload: () => child.kill("SIGHUP"),
     async stop() {
       child.kill("SIGTERM");

@@ -27,6 +27,7 @@ function prepare(script: string) {
   const log = observedLog();
   const stopping = new AbortController();
   let restarts = 0;
+  const disk = { free: 1_000_000_000, total: 2_000_000_000 };
   const start = () =>
     startBusServer({
       dir,
@@ -34,6 +35,7 @@ function prepare(script: string) {
       carried: undefined,
       searchPath: "",
       onRestart: () => restarts++,
+      roomOn: async () => ({ ...disk }),
       clock,
       log,
       signal: stopping.signal,
@@ -41,7 +43,7 @@ function prepare(script: string) {
   const all = (event: string) => log.records.filter((record) => record.event === event);
   /** Resolves when there are that many records of an event. */
   const logged = (event: string, times = 1) => log.logged(event, () => all(event).length >= times);
-  return { dir, clock, log, logged, stopping, start, all, restarts: () => restarts };
+  return { dir, disk, clock, log, logged, stopping, start, all, restarts: () => restarts };
 }
 
 const serves = "echo '[1] [INF] Server is ready' >&2; exec 3<>fifo; while :; do read -r line <&3; done";
@@ -118,6 +120,38 @@ test("a signal while it starts ends it", async () => {
   stopping.abort(new Error("stopped"));
   await expect(starting).rejects.toThrow("stopped");
   expect(identityOf(Number(all("bus started")[0]?.fields.pid))).toBeUndefined();
+});
+
+test.each([
+  ["a server that ran out of room is started again", "write x: no space left on device", 1],
+  ["a server that did not notice runs on", "all is well", 0],
+])("once a full disk has room again, %s", async (_, said, restarts) => {
+  const script = `echo '[1] [ERR] ${said}' >&2; ${serves}`;
+  const { disk, clock, log, logged, start, ...prepared } = prepare(script);
+  const server = await start();
+  await log.logged(said);
+  expect(server.diskProblem()).toBeUndefined();
+  disk.free = 5_000;
+  clock.advance(2_000);
+  const { fields } = await log.logged("the disk of the bus is full");
+  expect(server.diskProblem()).toEqual({
+    message: `the disk of ${fields.directory} is full: 4 KiB of 1907 MiB are free`,
+    next: `make room on the disk of ${fields.directory}: the bus continues by itself`,
+  });
+  // Less than it must have again.
+  disk.free = 6_000_000;
+  clock.advance(2_000);
+  disk.free = 1_000_000_000;
+  clock.advance(2_000);
+  await log.logged("the disk of the bus has room again");
+  expect(server.diskProblem()).toBeUndefined();
+  if (restarts > 0) {
+    await logged("bus ended");
+    clock.advance(30_000);
+    await logged("bus started", 2);
+  }
+  expect(prepared.restarts()).toBe(restarts);
+  await server.stop();
 });
 
 test("its lines are in the log under its name", async () => {

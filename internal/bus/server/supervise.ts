@@ -1,15 +1,17 @@
 import { realpathSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { createBackoff } from "../../base/backoff.ts";
 import { type Clock, sleep, untilAborted } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import { readTextFile } from "../../base/files/file.ts";
 import type { Log } from "../../base/log.ts";
+import { storeDirOf } from "./cluster-block.ts";
 import { launchServer, type RunningServer } from "./launch.ts";
 import { endOrphan, forgetServer, recordServer } from "./orphan.ts";
 import { assertFree, listenAddressOf } from "./port.ts";
 import { findServer } from "./program.ts";
 import { acknowledgesEarly } from "./sync.ts";
+import { type DiskRoom, watchDisk } from "./watch-disk.ts";
 
 const pauses = { firstMs: 500, maxMs: 30_000 };
 /** A server that ran this long had started well: the pauses start from the beginning. */
@@ -28,6 +30,8 @@ export interface BusServerOptions {
   searchPath: string;
   /** Called at each restart. */
   onRestart(): void;
+  /** The room on the disk of a directory; by default what the system says. */
+  roomOn?: (directory: string) => Promise<DiskRoom>;
   clock: Clock;
   log: Log;
   signal: AbortSignal;
@@ -37,6 +41,8 @@ export interface BusServerOptions {
 export interface BusServer {
   /** Makes it read its certificates again. Connections stay. */
   reload(): void;
+  /** What is wrong with the disk that it stores on, and what to do. */
+  diskProblem(): { message: string; next: string } | undefined;
   /** Resolves when it has exited. */
   stop(): Promise<void>;
 }
@@ -105,9 +111,20 @@ export async function startBusServer(options: BusServerOptions): Promise<BusServ
     }
   };
   const supervising = supervise();
+  const disk = watchDisk({
+    directory: resolve(dir, storeDirOf(text) ?? "."),
+    onRoom() {
+      if (!server.ranOutOfRoom()) return;
+      log.warn("the bus is restarted: its disk was full", { pid: server.pid });
+      void server.stop();
+    },
+    ...{ clock, log, read: options.roomOn },
+  });
   return {
     reload: () => server.reload(),
+    diskProblem: disk.problem,
     async stop() {
+      disk.stop();
       stopping.abort(new Error("the bus is stopped"));
       await supervising;
       forgetServer(note);

@@ -10,6 +10,8 @@ const answerMs = 3_000;
 /** For a check of this master, which has 2 s. */
 const checkAnswerMs = 1_000;
 
+/** The check of the disk of the bus. */
+const cause = "bus-disk";
 const startIt = "systemctl start svc-master, on its host";
 const restartIt = "systemctl restart svc-master, on its host";
 
@@ -94,9 +96,15 @@ function judge(checks: v.InferOutput<typeof reply>["checks"]): MasterReadiness {
       .map(([check, { message }]) => (message === undefined ? check : `${check}: ${message}`));
   const [down, degraded] = [said("down"), said("degraded")];
   if (down.length + degraded.length === 0) return { readiness: "up" };
+  const { [cause]: disk } = checks;
   const steps = ["down", "degraded"].flatMap((wanted) =>
     Object.values(checks).flatMap(({ status, next }) => (status === wanted ? (next ?? []) : [])),
   );
+  // What else fails then does so because of it, and continues by itself.
+  if (disk?.status === "down" && disk.next !== undefined) {
+    steps.splice(0, steps.length, disk.next);
+    down.sort((one, other) => Number(other.startsWith(cause)) - Number(one.startsWith(cause)));
+  }
   return {
     readiness: down.length > 0 ? "down" : "degraded",
     // What is degraded is often why something else is down, and has the remedy.

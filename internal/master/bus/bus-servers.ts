@@ -25,6 +25,7 @@ const compareMs = 3600_000;
 const compareSoonMs = 60_000;
 
 const restartAdvice = "restart that server";
+const roomAdvice = "make room on its disk, then restart that server";
 const offAdvice =
   "make room on its disk if it was full, then restart that server; rebuild it if its version is 2.10 (upgrading.md)";
 const rebuildAdvice =
@@ -36,7 +37,8 @@ function describeTrouble({ name, trouble, problem }: ServerHealth): Trouble {
   if (trouble === "off") return { message: `JetStream is off on ${name}`, next: offAdvice };
   if (trouble === "outside")
     return { message: `the JetStream group does not have ${name}`, next: restartAdvice };
-  return { message: `the storage of ${name} does not work: ${problem}`, next: restartAdvice };
+  const next = problem?.includes("no space left on device") === true ? roomAdvice : restartAdvice;
+  return { message: `the storage of ${name} does not work: ${problem}`, next };
 }
 
 interface Trouble {

@@ -8,6 +8,7 @@ import {
   connectBusForever,
   resolveBusCa,
 } from "../../../bus/connection/mod.ts";
+import type { BusServer } from "../../../bus/server/mod.ts";
 import { createSystemBus, placeOf } from "../../../bus/servers/mod.ts";
 import { createRecentStreams } from "../../../bus/streams/mod.ts";
 import { assemble, type CheckResult, type OffersOf } from "../../../program/health/mod.ts";
@@ -28,9 +29,15 @@ export const busServer = {
       if (server !== undefined) stack.defer(() => server.stop());
       follow.attach(server);
       stack.defer(() => follow.stop());
-      return {};
+      if (server === undefined) return {};
+      return { checks: { "bus-disk": () => judgeDisk(server) } };
     }),
 };
+
+function judgeDisk({ diskProblem }: Pick<BusServer, "diskProblem">): CheckResult {
+  const problem = diskProblem();
+  return problem === undefined ? { status: "up" } : { status: "down", ...problem };
+}
 
 /** How long one server may take to accept a connection. */
 const oneServerMs = 5_000;
