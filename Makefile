@@ -111,6 +111,10 @@ upgrades: build tools ## Upgrade fleets of an earlier commit in both orders, rep
 identities: build tools ## Credentials of one minute for five minutes of faults, keys and a root replaced in a running fleet, and kills at every step on the disk; SEED=1.
 	@release/run-tests.sh ./test/identities/replaced-keys.ts ./test/identities/replaced-root.ts ./test/identities/five-minutes.ts ./test/identities/every-step.ts
 
+.PHONY: incidents
+incidents: build tools ## Stage what wakes an operator at night, compare the exact words of status, doctor, log and API, and follow the next steps until the fleet is well.
+	@release/run-tests.sh $(wildcard ./test/incidents/*.incident.ts)
+
 .PHONY: races
 races: $(PACKAGES) ## Replace directories with links while each writer writes 10,000 files; needs root.
 	@SVC_RACE_FILES=10000 $(BUN) test --timeout 600000 ./internal/tree/functions/swap-race.test.ts ./internal/host/modules/swap-race.test.ts

@@ -24,6 +24,7 @@ export const everyTarget: readonly EveryTarget[] = [
   { target: "packages-test" },
   { target: "upgrades" },
   { target: "identities" },
+  { target: "incidents" },
   { target: "races" },
   { target: "chaos", short: ["MINUTES=1"] },
   { target: "host" },

@@ -42,7 +42,15 @@ const otherUser =
 
 /** No master serves a subject. */
 export class NoMaster extends SvcError {
-  constructor(operation: string, bus?: Pick<Bus, "requester" | "user">) {
+  /** A master that runs and serves nothing, and why, as a sentence. */
+  readonly waiting: string | undefined;
+
+  constructor(operation: string, bus?: Pick<Bus, "requester" | "user">, waiting?: string) {
+    if (waiting !== undefined) {
+      super("unavailable", `no master is answering: ${waiting}`);
+      this.waiting = waiting;
+      return;
+    }
     const said = noMaster[operation.split(".")[0] ?? ""] ?? "no master is answering: start svc-master";
     const isOther = bus?.requester !== undefined && bus.requester.key !== bus.user;
     super("unavailable", isOther ? `${said}; ${otherUser}` : said);
@@ -147,7 +155,11 @@ async function send<Answer>(
         if (reply !== undefined || left === 0) break;
         await sleep(bus.clock, pauseMs);
       }
-      if (reply === undefined) throw new NoMaster(operation.name, bus);
+      if (reply === undefined) {
+        // Nobody needs it while masters answer.
+        const { findWaitingMaster } = await import("../fleet/masters/mod.ts");
+        throw new NoMaster(operation.name, bus, isHasty ? undefined : await findWaitingMaster(bus));
+      }
       try {
         const answer = read(reply);
         span?.end();

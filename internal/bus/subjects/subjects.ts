@@ -53,6 +53,8 @@ export const renewSubject = (peel: string): string => `svc.peel.${peel}.renew`;
 export const rekeySubject = (peel: string): string => `svc.peel.${peel}.rekey`;
 /** Where operators ask a master for its own readiness. */
 export const readyzSubject = (master: string): string => `svc.master.${master}.readyz`;
+/** In place of a name there: whichever master runs, also one that does not serve requests. No master has this name. */
+export const anyMaster = "_any";
 /** The subject under which a key of a bucket is stored (NATS document ADR-8). */
 export const keySubject = (bucket: string, key: string): string => `$KV.${bucket}.${key}`;
 /** Where the other masters ask it the same; no operator may publish there, so nobody signs it. */

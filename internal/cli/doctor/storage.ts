@@ -39,7 +39,11 @@ export const storageSteps: readonly Step<DoctorContext>[] = [
     async check({ probe }) {
       const { problem, full } = await probe();
       if (problem !== undefined) {
-        return { level: "fail", message: problem, next: "make room on the disk of the bus servers (the step masters names a full one), or restart them" };
+        return {
+          level: "fail",
+          message: problem,
+          next: "make room on the disk of the bus servers (the step masters names a full one), or restart them",
+        };
       }
       if (full === undefined) return { level: "ok", message: "a value was written and read" };
       const [message = "", next = ""] = full.message.split(/: (.*)/);

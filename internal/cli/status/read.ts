@@ -112,7 +112,7 @@ export async function readStatus(
   const missing = new Set<StatusPart>();
   const part = <T>(what: StatusPart, reading: Promise<T>, otherwise: T): Promise<T> =>
     abortable(reading, late).catch((thrown) => {
-      if (thrown instanceof NoMaster) throw nobody();
+      if (thrown instanceof NoMaster) throw thrown.waiting === undefined ? nobody() : thrown;
       failed ||= toSvcError(thrown).kind !== "forbidden";
       missing.add(what);
       const reason = thrown instanceof SvcError ? thrown.message : describeError(thrown);

@@ -1,6 +1,7 @@
 export { encodeMasterBeat, type MasterKeys, readMasterBeat } from "./heartbeats.ts";
 export { masterOperations } from "./joined.ts";
 export {
+  findWaitingMaster,
   hasFailed,
   type MasterReadiness,
   requestMasterCheck,

@@ -3,7 +3,7 @@ import { defined } from "../../base/defined.ts";
 import { describeError, SvcError, toSvcError } from "../../base/errors.ts";
 import { type Bus, newerCredentials, requestAsOperator, requestReply } from "../../bus/connection/mod.ts";
 import { openReply } from "../../bus/subjects/envelope.ts";
-import { readyzOfMasterSubject, readyzSubject } from "../../bus/subjects/subjects.ts";
+import { anyMaster, readyzOfMasterSubject, readyzSubject } from "../../bus/subjects/subjects.ts";
 
 /** More than the longest check of a master takes. */
 const answerMs = 3_000;
@@ -16,6 +16,7 @@ const startIt = "systemctl start svc-master, on its host";
 const restartIt = "systemctl restart svc-master, on its host";
 
 const reply = v.object({
+  name: v.optional(v.string()),
   ready: v.boolean(),
   checks: v.record(
     v.string(),
@@ -46,6 +47,26 @@ export interface MasterReadiness {
 /** Asks a master for its own /readyz, as an operator. @param name of the master, as in its heartbeat */
 export const requestReadiness = (bus: Bus, name: string): Promise<MasterReadiness> =>
   judged(() => requestAsOperator(bus, readyzSubject(name), new Uint8Array(), answerMs));
+
+/**
+ * Asks whichever master runs, as an operator, when none serves requests: such as one that waits for its clock.
+ *
+ * @returns a sentence; `undefined` when none answers, or it is well
+ */
+export async function findWaitingMaster(bus: Bus): Promise<string | undefined> {
+  const read = async () => requestAsOperator(bus, readyzSubject(anyMaster), new Uint8Array(), answerMs);
+  try {
+    const answer = await read();
+    if (answer === undefined) return undefined;
+    const { name = "", checks } = openReply(reply, answer);
+    const { readiness, reason, next } = judge(checks);
+    if (readiness !== "down") return undefined;
+    return `${name} is down: ${reason}${next === undefined ? "" : `; next: ${next}`}`;
+  } catch (thrown) {
+    if (thrown instanceof SvcError) return undefined;
+    throw thrown;
+  }
+}
 
 /** The same, as a master: no operator has signed its question. */
 export const requestMasterReadiness = (bus: Bus, name: string): Promise<MasterReadiness> =>

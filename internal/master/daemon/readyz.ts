@@ -2,7 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { encodeFailure, encodeSuccess } from "../../bus/subjects/envelope.ts";
-import { readyzOfMasterSubject, readyzSubject } from "../../bus/subjects/subjects.ts";
+import { anyMaster, readyzOfMasterSubject, readyzSubject } from "../../bus/subjects/subjects.ts";
 import { listenToOperators, type OperatorBudgets, signedOrNot } from "../../fleet/requests/mod.ts";
 import { type Check, runChecks } from "../../program/health/mod.ts";
 import type { SignedReads } from "./options.ts";
@@ -37,13 +37,12 @@ export const readyzOnBus = {
         check,
         { status, ...defined({ message: message?.slice(0, maxText), next: next?.slice(0, maxText) }) },
       ]);
-      return encodeSuccess({ ready, checks: Object.fromEntries(reported) });
+      return encodeSuccess({ name, ready, checks: Object.fromEntries(reported) });
     };
-    // Its own subjects, so there is nobody to share the requests with.
-    const serving = [
+    const listen = (subject: string) =>
       listenToOperators(
         { bus, log: bus.log, requests: signedReads, budgets },
-        readyzSubject(name),
+        subject,
         name,
         async (request) => {
           const { judge } = signedReads;
@@ -54,7 +53,10 @@ export const readyzOnBus = {
           }
           return answer();
         },
-      ),
+      );
+    // Its own subjects, so there is nobody to share the requests with, and that of whichever master answers first.
+    const serving = [
+      ...[readyzSubject(name), readyzSubject(anyMaster)].map(listen),
       bus.serve(readyzOfMasterSubject(name), name, answer),
     ];
     return {
