@@ -13,6 +13,14 @@ test.each([
   expect(suggestName(word, known)).toBe(expected);
 });
 
+test.each([
+  ["xml", ["table", "json", "jsonl", "yaml", "csv"], ""],
+  ["ls", ["list", "show"], " (did you mean list?)"],
+  ["jsom", ["table", "json", "jsonl"], " (did you mean json?)"],
+])("a short word %s among %j%s", (word, known, expected) => {
+  expect(suggestion(word, known)).toBe(expected);
+});
+
 test("other words are not completed at a dot", () => {
   expect(suggestion("web-1", ["web-1.example.com"])).toBe("");
 });

@@ -6,6 +6,8 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   let min = Math.max(2, Math.floor(word.length / 3));
   for (const candidate of candidates) {
     const far = distance(word, candidate);
+    // Of a short word, nothing is left where two characters differ and it begins otherwise.
+    if (far * 2 > word.length && sharedStart(word, candidate) === 0) continue;
     const isCloser = best === undefined || sharedStart(word, candidate) > sharedStart(word, best);
     if (far > min || (far === min && !isCloser)) continue;
     best = candidate;

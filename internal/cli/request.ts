@@ -158,7 +158,7 @@ async function send<Answer>(
       if (reply === undefined) {
         // Nobody needs it while masters answer.
         const { findWaitingMaster } = await import("../fleet/masters/mod.ts");
-        throw new NoMaster(operation.name, bus, isHasty ? undefined : await findWaitingMaster(bus));
+        throw new NoMaster(operation.name, bus, await findWaitingMaster(bus));
       }
       try {
         const answer = read(reply);

@@ -35,7 +35,10 @@ test.each<[Partial<ScheduleEntry>, string]>([
     'schedule: entry "nightly": unknown function "test.pong" (did you mean test.ping?)',
   ],
   [{ args: { a: 1 } }, 'schedule: entry "nightly": test.ping: unknown argument "a"'],
-  [{ enabled: false, module: "nothing" }, 'schedule: entry "nightly": unknown function "nothing"'],
+  [
+    { enabled: false, module: "nothing" },
+    'schedule: entry "nightly": unknown function "nothing" (a program of the host runs with cmd.run "nothing")',
+  ],
   [{ args: { a: "x".repeat(70_000) } }, 'schedule: entry "nightly": args: larger than 64 KiB'],
 ])("an entry that never can is refused by name", (more, message) => {
   expect(() => checkSchedule([entry({}), entry(more)])).toThrow(

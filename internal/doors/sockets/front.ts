@@ -114,7 +114,9 @@ function listen({ host, port }: FrontOptions, accept: (raw: Socket<unknown>) => 
     });
   } catch (cause) {
     const address = formatAddress({ host, port });
-    throw new SvcError("unavailable", `cannot listen on ${address}: ${reasonOf(cause)}`, { cause });
+    throw new SvcError("unavailable", `cannot listen on enroll.addr ${address}: ${reasonOf(cause)}`, {
+      cause,
+    });
   }
 }
 

@@ -34,6 +34,15 @@ test("every function and argument is described in one sentence", () => {
   }
 });
 
+test.each([
+  ["uptime", ' (a program of the host runs with cmd.run "uptime")'],
+  ["file.exists", " (did you mean file.file_exists?)"],
+  ["file.get", " (did you mean file.read?)"],
+  ["cp.push", " (did you mean file.read?)"],
+])("%s, which other tools know, is rejected with what does the same%s", (name, said) => {
+  expect(() => checkCall(name, {})).toThrow(`unknown function ${JSON.stringify(name)}${said}`);
+});
+
 test("an unknown function is rejected with a suggestion", () => {
   expect(() => checkCall("test.pong", {})).toThrow('unknown function "test.pong" (did you mean test.ping?)');
   for (const name of ["__proto__", "constructor", "", "cmd", "x".repeat(500)]) {

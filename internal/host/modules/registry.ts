@@ -1,6 +1,5 @@
 import { quote } from "../../base/cut.ts";
 import { SvcError } from "../../base/errors.ts";
-import { suggestion } from "../../base/nearest.ts";
 import { checkArguments, checkGiven } from "./arguments.ts";
 import { auditFunctions } from "./audit.ts";
 import { cmdFunctions } from "./cmd.ts";
@@ -15,6 +14,7 @@ import { serviceFunctions } from "./service.ts";
 import { settingsFunctions } from "./settings.ts";
 import { filesProblem, stateFunctions } from "./state.ts";
 import { statusFunctions } from "./status.ts";
+import { suggestFunction } from "./suggest-function.ts";
 import { sysFunctions } from "./sys.ts";
 import { systemFunctions } from "./system.ts";
 import { testFunctions } from "./test.ts";
@@ -59,7 +59,7 @@ export const functionNames: readonly string[] = [...byName.keys()];
 export function functionNamed(name: string): ModuleFunction {
   const found = byName.get(name);
   if (found !== undefined) return found;
-  throw new SvcError("bad_request", `unknown function ${quote(name)}${suggestion(name, [...byName.keys()])}`);
+  throw new SvcError("bad_request", `unknown function ${quote(name)}${suggestFunction(name, functionNames)}`);
 }
 
 /**
