@@ -11,7 +11,7 @@ test("the bus is frozen: every command ends, and names the bus", async () => {
   const pid = Number(/(\d+)/.exec(note)?.[1]);
   process.kill(pid, "SIGSTOP");
   try {
-    const { doctor, readyz } = await stage.look();
+    const { doctor, readyz } = await stage.inspect();
     expect(doctor).toMatch(/FAIL {2}bus connection/);
     expect(nextOf(doctor, "bus connection")).toStartWith("start the bus");
     expect(readyz).toMatch(/"bus":\{"status":"down".*"next":"make room on the disk of/);

@@ -26,7 +26,7 @@ export interface Stage extends AsyncDisposable {
   startMaster(how?: { env?: Record<string, string>; until?: string }): Promise<void>;
   stopMaster(): Promise<void>;
   /** What is seen now. */
-  look(): Promise<Sight>;
+  inspect(): Promise<Sight>;
   /** Looks until what is seen fits, for at most 10 s. @returns what fitted @throws what was seen last */
   sees(wanted: Partial<Record<keyof Sight, RegExp>>): Promise<Sight>;
   /** Runs the command that a `next:` line names. @throws where it is none, or fails */
@@ -81,7 +81,7 @@ export async function setStage(
     if (master === undefined) throw new Error("the master was not started");
     return master;
   };
-  const look = async (): Promise<Sight> => {
+  const inspect = async (): Promise<Sight> => {
     const readyz = await fetch(`${healthUrl}/readyz`).then(
       (answer) => answer.text(),
       () => "",
@@ -103,14 +103,14 @@ export async function setStage(
       running().kill("SIGTERM");
       await running().exited;
     },
-    look,
+    inspect,
     async sees(wanted) {
       const began = systemClock.monotonic();
       const fits = (sight: Sight) =>
         Object.entries(wanted).every(([what, pattern]) => pattern.test(sight[what as keyof Sight]));
-      let sight = await look();
-      // The first look after the 10 s is the last one.
-      while (!fits(sight) && systemClock.monotonic() - began < seenWithinMs) sight = await look();
+      let sight = await inspect();
+      // The first one after the 10 s is the last one.
+      while (!fits(sight) && systemClock.monotonic() - began < seenWithinMs) sight = await inspect();
       if (fits(sight)) return sight;
       throw new Error(
         `not seen within 10 s: ${Object.values(wanted).join(", ")}\n${JSON.stringify(sight, null, 2)}`,
@@ -125,7 +125,7 @@ export async function setStage(
     },
     async isWell() {
       await until(
-        look,
+        inspect,
         ({ status, doctor }) => !status.includes("; next:") && !/^(?:FAIL|warn)/m.test(doctor),
       );
     },

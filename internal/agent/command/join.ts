@@ -38,7 +38,7 @@ export const joinCommand = command({
     const directory = dataDirOf(cli.env);
     const joined = await untilStopped(cli, async (signal) => {
       const { joinHost, logFormatOf } = await import("./join-host.ts");
-      // The peel goes on in the same log.
+      // The peel continues in the same log.
       const format = args.once === true ? "text" : logFormatOf({ configFile: args.config, env: cli.env });
       return joinHost({
         ...{ configFile: args.config, dataDir: directory, hostname: qualifiedHostname(), signal },

@@ -10,8 +10,8 @@ const answerMs = 3_000;
 /** For a check of this master, which has 2 s. */
 const checkAnswerMs = 1_000;
 
-/** The check of the disk of the bus. */
-const cause = "bus-disk";
+/** While one of these is down, others are because of it, and continue by themselves: the first one counts. */
+const causes = ["bus-disk", "bus", "clock"];
 const startIt = "systemctl start svc-master, on its host";
 const restartIt = "systemctl restart svc-master, on its host";
 
@@ -117,14 +117,15 @@ function judge(checks: v.InferOutput<typeof reply>["checks"]): MasterReadiness {
       .map(([check, { message }]) => (message === undefined ? check : `${check}: ${message}`));
   const [down, degraded] = [said("down"), said("degraded")];
   if (down.length + degraded.length === 0) return { readiness: "up" };
-  const { [cause]: disk } = checks;
+  const cause = causes.find((name) => checks[name]?.status === "down") ?? "";
+  const remedy = checks[cause]?.next;
   const steps = ["down", "degraded"].flatMap((wanted) =>
     Object.values(checks).flatMap(({ status, next }) => (status === wanted ? (next ?? []) : [])),
   );
-  // What else fails then does so because of it, and continues by itself.
-  if (disk?.status === "down" && disk.next !== undefined) {
-    steps.splice(0, steps.length, disk.next);
-    down.sort((one, other) => Number(other.startsWith(cause)) - Number(one.startsWith(cause)));
+  if (remedy !== undefined) {
+    steps.splice(0, steps.length, remedy);
+    const isIt = (line: string) => Number(line.startsWith(`${cause}:`));
+    down.sort((one, other) => isIt(other) - isIt(one));
   }
   return {
     readiness: down.length > 0 ? "down" : "degraded",
