@@ -21,11 +21,11 @@ export const fileComment = defineState({
   refuse: refuseMark,
   plan(name, args, context) {
     const { char = "#" } = args;
-    const { active, commented } = expressionsOf(args.regex, char);
+    const meaning = meaningOf(args.regex, char);
     return planEdit({ name, ...args }, context, (text) => {
-      requireMatch(name, args, [active, commented], text);
+      requireMatch(name, args, meaning, text);
       return mapLines(text, (line) =>
-        active.test(line) && !isComment(line, char) ? `${char}${line}` : line,
+        meaning.isActive(line) && !isComment(line, char) ? `${char}${line}` : line,
       );
     });
   },
@@ -37,13 +37,10 @@ export const fileUncomment = defineState({
   args,
   refuse: refuseMark,
   plan(name, args, context) {
-    const { active, commented } = expressionsOf(args.regex, args.char ?? "#");
+    const meaning = meaningOf(args.regex, args.char ?? "#");
     return planEdit({ name, ...args }, context, (text) => {
-      requireMatch(name, args, [active, commented], text);
-      return mapLines(text, (line) => {
-        const [, indent = "", rest] = commented.exec(line) ?? [];
-        return rest === undefined ? line : `${indent}${rest}`;
-      });
+      requireMatch(name, args, meaning, text);
+      return mapLines(text, (line) => meaning.withoutMark(line) ?? line);
     });
   },
 });
@@ -52,22 +49,28 @@ function refuseMark({ char, backup }: { char: string | undefined; backup: string
   return char === "" ? "char: must not be empty" : refuseBackup(backup);
 }
 
-/** The line as the expression describes it, and the same line behind a comment mark. */
-function expressionsOf(regex: string, char: string): { active: RegExp; commented: RegExp } {
-  const [, start = "", body = "", end = ""] = /^(\^?)([\s\S]*?)(\$?)$/.exec(regex) ?? [];
-  // A `\$` at the end is the character.
-  const anchored = end === "$" && !/(?:^|[^\\])(?:\\\\)*\\$/.test(body);
-  const inner = anchored ? body : `${body}${end}`;
-  const tail = anchored ? "$" : "";
-  // An expression without ^ may match anywhere in the line, also behind the mark.
-  const before = start === "^" ? "" : ".*?";
+interface Meaning {
+  /** Whether a line is as the expression describes it. */
+  isActive(line: string): boolean;
+  /** The line without its comment mark; `undefined` without one, and for one that is not described behind it. */
+  withoutMark(line: string): string | undefined;
+}
+
+function meaningOf(regex: string, char: string): Meaning {
+  const expression = compileExpression("regex", regex, []);
   return {
-    active: compileExpression("regex", `${start}(?:${inner})${tail}`, []),
-    commented: compileExpression(
-      "regex",
-      `^(\\s*)${RegExp.escape(char)}\\s*(${before}(?:${inner})${anchored ? "" : ".*"})$`,
-      [],
-    ),
+    isActive: (line) => expression.test(line),
+    withoutMark(line) {
+      const body = line.trimStart();
+      if (!body.startsWith(char)) return undefined;
+      const indent = line.slice(0, line.length - body.length);
+      const rest = body.slice(char.length);
+      // White space behind the mark belongs to the mark, unless the expression describes it.
+      for (let spaces = rest.length - rest.trimStart().length; spaces >= 0; spaces--) {
+        if (expression.test(rest.slice(spaces))) return `${indent}${rest.slice(spaces)}`;
+      }
+      return undefined;
+    },
   };
 }
 
@@ -78,16 +81,17 @@ function isComment(line: string, char: string): boolean {
 function requireMatch(
   name: string,
   { regex, ignore_missing }: { regex: string; ignore_missing: boolean | undefined },
-  expressions: readonly RegExp[],
+  { isActive, withoutMark }: Meaning,
   text: string,
 ): void {
   if (ignore_missing === true) return;
-  if (linesOf(text).some((line) => expressions.some((each) => each.test(line)))) return;
+  if (linesOf(text).some((line) => isActive(line) || withoutMark(line) !== undefined)) return;
   throw new StateFailure(
     `${name} has no line that matches ${JSON.stringify(regex)}; set ignore_missing: true if that is fine`,
   );
 }
 
 function mapLines(text: string, change: (line: string) => string): string {
-  return text.split("\n").map(change).join("\n");
+  const changed = linesOf(text).map(change).join("\n");
+  return text.endsWith("\n") ? `${changed}\n` : changed;
 }

@@ -128,6 +128,28 @@ const cases: Case[] = [
     after: "new",
   },
   { state: "replace", args: { pattern: "^no", repl: "new" }, before: "a\n", after: "a\n" },
+  {
+    state: "replace",
+    args: { pattern: "^\\[[^]]*\\]$", repl: "[all]" },
+    before: "[web]\na\n[db]\nb\n",
+    after: "[all]\na\n[all]\nb\n",
+  },
+  {
+    state: "replace",
+    args: { pattern: "listen \\[([^]]+)\\]:80;", repl: "listen [\\1]:8080;" },
+    before: "listen [2001:db8::1]:80;\n",
+    after: "listen [2001:db8::1]:8080;\n",
+  },
+  { state: "line", args: { mode: "delete", match: "^[]#;]" }, before: "]x\n#y\n;z\nkeep\n", after: "keep\n" },
+  {
+    state: "blockreplace",
+    args: { marker_start: "S", marker_end: "E", content: ["x = 1"], insert_after_match: "^\\[[^]]+\\]$" },
+    before: "[main]\ny = 2\n",
+    after: "[main]\nS\nx = 1\nE\ny = 2\n",
+  },
+  { state: "comment", args: { regex: "^[^]]{,2}$" }, before: "ab\na]\nabc\n", after: "#ab\na]\nabc\n" },
+  { state: "comment", args: { regex: "(?i)^(B)\\1$" }, before: "bb\nb\n", after: "#bb\nb\n" },
+  { state: "uncomment", args: { regex: "(?i)^(B)\\1$" }, before: "#  bb\n#b\n", after: "bb\n#b\n" },
 
   {
     state: "line",

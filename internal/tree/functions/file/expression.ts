@@ -1,4 +1,8 @@
 import { StateFailure } from "../../function/mod.ts";
+import { ExpressionError } from "../expressions/cursor.ts";
+import { compileMatches } from "../expressions/matches.ts";
+import { type Translated, translatePython } from "../expressions/python-expression.ts";
+import { readReplacement } from "../expressions/replacement.ts";
 
 const flagLetters: Readonly<Record<string, string>> = {
   IGNORECASE: "i",
@@ -7,6 +11,8 @@ const flagLetters: Readonly<Record<string, string>> = {
   M: "m",
   DOTALL: "s",
   S: "s",
+  ASCII: "a",
+  A: "a",
   UNICODE: "",
   U: "",
 };
@@ -15,35 +21,54 @@ const flagLetters: Readonly<Record<string, string>> = {
 export const flagNames: readonly string[] = Object.keys(flagLetters);
 
 /**
- * Compiles a regular expression in Python syntax, as used with Salt: named groups `(?P<name>…)`, `\A`, `\Z`,
- * and flags such as `(?i)` at the start.
+ * Compiles a regular expression of Python.
  *
- * @param flags additional flags for the runtime: `g`
+ * @param names of flags
  * @throws StateFailure naming the argument
  */
-export function compileExpression(
-  argument: string,
+export function compileExpression(argument: string, pattern: string, names: readonly string[]): RegExp {
+  const { source, flags } = translate(argument, pattern, names);
+  return valid(argument, pattern, () => new RegExp(source, flags));
+}
+
+/**
+ * Compiles a regular expression with its replacement, as `re.sub` of Python takes them.
+ *
+ * @param repl `undefined` uses the text as it is, without groups
+ * @returns the text with up to `count` matches replaced, 0 for all, and how many were found
+ * @throws StateFailure naming the argument
+ */
+export function compileReplacement(
   pattern: string,
   names: readonly string[],
-  flags = "",
-): RegExp {
-  const [inline = "", letters = ""] = /^\(\?([aimsux]+)\)/.exec(pattern) ?? [];
-  const all = new Set([...flags, ...names.map((name) => flagLetters[name] ?? "").join("")]);
-  for (const letter of letters) {
-    if (letter === "x") throw new StateFailure(`${argument}: the flag x is not supported`);
-    if ("ims".includes(letter)) all.add(letter);
-  }
-  const body = pattern
-    .slice(inline.length)
-    .replace(/\\[\s\S]|\(\?P<|\(\?P=(\w+)\)/g, (part, name: string | undefined) => {
-      if (part === "(?P<") return "(?<";
-      if (name !== undefined) return `\\k<${name}>`;
-      if (part === "\\A") return "(?<![\\s\\S])";
-      if (part === "\\Z") return "(?![\\s\\S])";
-      return part;
-    });
+  repl: { template: string } | { literal: string },
+): (text: string, count: number) => { text: string; found: number } {
+  const translated = translate("pattern", pattern, names);
+  const matches = valid("pattern", pattern, () => compileMatches(translated));
+  const expand =
+    "literal" in repl
+      ? () => repl.literal
+      : explaining("repl", "", () => readReplacement(repl.template, translated));
+  return (text, count) => {
+    let [written, at, found] = ["", 0, 0];
+    for (const match of matches(text)) {
+      found++;
+      written += text.slice(at, match.from) + expand(match.groups);
+      at = match.to;
+      if (found === count) break;
+    }
+    return { text: written + text.slice(at), found };
+  };
+}
+
+function translate(argument: string, pattern: string, names: readonly string[]): Translated {
+  const letters = names.map((name) => flagLetters[name] ?? "").join("");
+  return explaining(argument, pattern, () => translatePython(pattern, letters));
+}
+
+function valid<Result>(argument: string, pattern: string, compile: () => Result): Result {
   try {
-    return new RegExp(body, [...all].join(""));
+    return compile();
   } catch (cause) {
     throw new StateFailure(
       `${argument}: ${JSON.stringify(pattern)} is not a valid regular expression`,
@@ -53,31 +78,12 @@ export function compileExpression(
   }
 }
 
-/**
- * Expands the replacement of a match: `\1`, `\g<1>` and `\g<name>` stand for groups; `\n` and `\t` are
- * supported.
- *
- * @param match the arguments that the runtime gives to a replacer
- * @throws StateFailure when the group does not exist
- */
-export function expandReplacement(template: string, match: readonly unknown[]): string {
-  const named = match.at(-1);
-  const groups = typeof named === "object" && named !== null ? named : undefined;
-  // The groups are followed by the offset of the match, the whole text, and the named groups, if any.
-  const byNumber = match.slice(0, groups === undefined ? -2 : -3);
-  const groupOf = (key: string): unknown => {
-    const isNumber = /^\d+$/.test(key);
-    if (isNumber ? Number(key) < byNumber.length : Object.hasOwn(groups ?? {}, key)) {
-      return isNumber ? byNumber[Number(key)] : (groups as Record<string, unknown>)[key];
-    }
-    throw new StateFailure(`repl: the pattern has no group ${key}`);
-  };
-  const escapes: Readonly<Record<string, string>> = { n: "\n", t: "\t", "\\": "\\" };
-  return template.replace(
-    /\\(?:g<(\w+)>|(\d{1,2})|([\s\S]))/g,
-    (whole, name?: string, digits?: string, letter = "") => {
-      const key = name ?? digits;
-      return key === undefined ? (escapes[letter] ?? whole) : String(groupOf(key) ?? "");
-    },
-  );
+function explaining<Result>(argument: string, pattern: string, read: () => Result): Result {
+  try {
+    return read();
+  } catch (cause) {
+    if (!(cause instanceof ExpressionError)) throw cause;
+    const subject = pattern === "" ? "" : `${JSON.stringify(pattern)} is not a valid regular expression: `;
+    throw new StateFailure(`${argument}: ${subject}${cause.message}`, {}, { cause });
+  }
 }

@@ -1,18 +1,18 @@
 import { arg } from "../../../host/modules/mod.ts";
 import { defineState } from "../../function/mod.ts";
 import { editArgs, planEdit } from "./edit.ts";
-import { compileExpression, expandReplacement, flagNames } from "./expression.ts";
+import { compileReplacement, flagNames } from "./expression.ts";
 import { refuseBackup } from "./plan-file.ts";
 
 export const fileReplace = defineState({
   name: "file.replace",
   doc: "Replaces the matches of a regular expression in a file. The replacement must not change again when the expression is applied to the result.",
   args: {
-    pattern: arg.string("The regular expression, in Python or JavaScript syntax.", { required: true }),
+    pattern: arg.string("The regular expression, in the syntax of Python.", { required: true }),
     repl: arg.string("The replacement; \\1 and \\g<name> stand for groups.", { required: true }),
     count: arg.integer("Maximum number of replacements; 0 replaces all, the default.", { min: 0 }),
     flags: arg.strings(
-      "Any of IGNORECASE, MULTILINE and DOTALL; MULTILINE by default, so that ^ and $ match at every line.",
+      "Any of IGNORECASE, MULTILINE, DOTALL and ASCII; MULTILINE by default, so that ^ and $ match at every line.",
     ),
     append_if_not_found: arg.boolean("Appends a line if neither the pattern nor the content is found."),
     prepend_if_not_found: arg.boolean("Inserts it before the first line instead."),
@@ -31,17 +31,15 @@ export const fileReplace = defineState({
   },
   plan(name, args, context) {
     const { pattern, repl, count = 0, flags = ["MULTILINE"] } = args;
-    const expression = compileExpression("pattern", pattern, flags, "g");
+    const replace = compileReplacement(
+      pattern,
+      flags,
+      args.backslash_literal === true ? { literal: repl } : { template: repl },
+    );
     const addition = args.not_found_content ?? repl;
     const whenMissing = args.ignore_if_missing === true ? "ignore" : undefined;
     return planEdit({ name, whenMissing, ...args }, context, (text) => {
-      let found = 0;
-      const replaced = text.replace(expression, (...match) => {
-        found++;
-        const [whole] = match as [string];
-        if (count > 0 && found > count) return whole;
-        return args.backslash_literal === true ? repl : expandReplacement(repl, match);
-      });
+      const { text: replaced, found } = replace(text, count);
       if (found > 0) return replaced;
       if (args.append_if_not_found !== true && args.prepend_if_not_found !== true) return text;
       const line = addition.endsWith("\n") ? addition : `${addition}\n`;
