@@ -194,7 +194,9 @@ describe("svc-peel join", () => {
   test("makes a host a member with a file, and runs the peel", async () => {
     const made = await svc(bus, "enroll", "token", "create", "--uses", "2", "--url", master.url);
     expect([made.code, made.stderr]).toEqual([0, expect.stringMatching(/^jtk-\S+ admits 2 hosts until /m)]);
-    expect(made.stderr).toContain(`because the bus is at ${bus.url}: for other hosts, set bus_advertise_urls`);
+    expect(made.stderr).toContain(
+      `because the bus is at ${bus.url}: for other hosts, set bus_advertise_urls`,
+    );
     const host = newHost("host-1");
     const file = save("host-1", made.stdout.trim());
     const once = await host.join("--token-file", file, "--output", "json");

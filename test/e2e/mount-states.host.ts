@@ -77,7 +77,7 @@ test("files that are mounts are written in place, or keep their content with a r
        name=/srv/case/of/$(echo $at | tr / _); echo '127.0.0.1 localhost' >$name
        touch $at; mount --bind $name $at; done; printf '# caf\\351\\n' >>/etc/hosts`,
   );
-  const look = `for at in ${files}; do stat -c '%i %a' $at; cat -v $at; done; grep -c /srv/case/of /proc/self/mountinfo; ls -A /etc | grep '^\\.host'`;
+  const inspect = `for at in ${files}; do stat -c '%i %a' $at; cat -v $at; done; grep -c /srv/case/of /proc/self/mountinfo; ls -A /etc | grep '^\\.host'`;
   const inodes = `stat -c %i ${files}`;
   const before = await output(root, inodes);
   const states = `
@@ -93,7 +93,7 @@ svc-test-name:
   expect(await brief(root, states)).toBe(ids.map((id) => `${id}:true`).join(" "));
   const [one, two, three] = before.split("\n");
   const line = "127.0.0.1 localhost";
-  expect(await output(root, look)).toBe(
+  expect(await output(root, inspect)).toBe(
     `${one} 644\n${line}\n10.0.0.1 added\n${two} 644\n${line}\n# cafM-i\n10.1.2.3\t\tdb-1.test\n${three} 644\nsvc-test-name\n3`,
   );
   // Shorter, with another mode.

@@ -27,6 +27,6 @@ test.each(["", "short", "as long as before", "longer than what was there before"
   },
 );
 
-test("what is no file is not written", () => {
+test("only a file is written", () => {
   expect(() => write("/dev/null", "text", undefined)).toThrow("not a regular file");
 });

@@ -85,7 +85,7 @@ function lengthOf(value: Value): number {
 }
 
 /**
- * Every choice of so many items, in the order of their places.
+ * Every choice of `length` items, in the order of their places.
  *
  * @param next the places that may follow those that are chosen
  */

@@ -1,10 +1,5 @@
+import { codeOf, codeText, controls } from "./character.ts";
 import { type Cursor, ExpressionError } from "./cursor.ts";
-import { codeOf, controls } from "./escape.ts";
-
-/** A character by its number, which is never an operator. */
-export function codeText(code: number): string {
-  return `\\u{${code.toString(16)}}`;
-}
 
 // What Python's str.isspace, isdecimal and isalnum say.
 const unicode: Readonly<Record<string, string>> = {

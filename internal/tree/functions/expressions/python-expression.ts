@@ -1,4 +1,5 @@
-import { Classes, codeText } from "./character-class.ts";
+import { codeText } from "./character.ts";
+import { Classes } from "./character-class.ts";
 import { Cursor, ExpressionError } from "./cursor.ts";
 import { type Escape, readEscape } from "./escape.ts";
 
@@ -183,8 +184,8 @@ class Reader {
       const text = this.reference({ kind: "group", group: cursor.name(")") });
       return { text, kind: "atom", groups: [] };
     }
-    const look = ["=", "!", "<=", "<!"].find((each) => cursor.take(each));
-    if (look !== undefined) return this.assertion(look, flags);
+    const kind = ["=", "!", "<=", "<!"].find((each) => cursor.take(each));
+    if (kind !== undefined) return this.assertion(kind, flags);
     // The second form is that of JavaScript, and an error in Python.
     if (cursor.take("P<") || cursor.take("<")) return this.capture(flags, cursor.name(">"));
     if (cursor.take(">")) throw new ExpressionError("an atomic group (?>…) is not supported");
@@ -197,10 +198,10 @@ class Reader {
     return { text: `(?${now}:${text})`, kind: "atom", groups };
   }
 
-  private assertion(look: string, flags: Flags): Item {
+  private assertion(kind: string, flags: Flags): Item {
     const { text, groups } = this.inside(flags);
-    if (look.endsWith("!")) for (const group of groups) this.unset.add(group);
-    return { text: `(?${look}${text})`, kind: "assertion", groups };
+    if (kind.endsWith("!")) for (const group of groups) this.unset.add(group);
+    return { text: `(?${kind}${text})`, kind: "assertion", groups };
   }
 
   private capture(flags: Flags, name: string | undefined): Item {

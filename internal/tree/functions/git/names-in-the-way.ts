@@ -5,7 +5,7 @@ import type { Git } from "./git-program.ts";
  * The names of a set that git cannot have together with others, because a name is also the directory of names: while
  * `feature` exists, `feature/x` cannot.
  */
-export function conflicting(names: readonly string[], wanted: readonly string[]): string[] {
+function conflicting(names: readonly string[], wanted: readonly string[]): string[] {
   const exact = new Set(wanted);
   const above = new Set(wanted.flatMap(parentsOf));
   return names.filter((name) => above.has(name) || parentsOf(name).some((each) => exact.has(each)));
