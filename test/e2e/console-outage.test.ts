@@ -41,7 +41,7 @@ test("a frozen bus: nothing is live or ready, the page says so, and goes on by i
     await page.until(`/^Not live since \\d\\d:\\d\\d:\\d\\d$/.test(${stands})`);
     expect(await page.evaluate<string>(`document.querySelector(".old").innerText`)).toContain("svc doctor");
     expect(await page.evaluate<string[]>(claims)).toEqual([]);
-    expect(await page.evaluate<string[]>(words)).toContain("was ready");
+    expect(await page.evaluate<string[]>(`${words}.filter((one) => one.startsWith("was "))`)).not.toEqual([]);
     expect(await barriers()).toEqual([]);
     // What cannot be read now is said without the words of the storage.
     await page.click('nav a[href="/console/jobs"]');
