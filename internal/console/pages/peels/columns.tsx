@@ -59,7 +59,8 @@ const aliveColumn = (now: App["now"]): Column<ListedPeel> => ({
   show: (peel) => (
     <>
       <Status word={peel.alive ? "alive" : "silent"} {...(peel.alive ? {} : { outcome: "timeout" })} />{" "}
-      <span class="muted number">
+      {/* On a phone, how its states are is worth more. */}
+      <span class="muted number wide">
         {peel.alive_since !== undefined && <Since at={peel.alive_since} now={now} />}
         {peel.silent_since !== undefined && <Since at={peel.silent_since} now={now} />}
       </span>
