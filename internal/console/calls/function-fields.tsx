@@ -5,9 +5,10 @@ import type { TypedCall } from "./use-call.ts";
 /** As many are shown at once, whether they are required or not. */
 const maxAtOnce = 3;
 
-/** Those that every call needs, and the others, where there are many. */
+/** Those that a call needs, and the others, where there are many. */
 function folded(args: readonly DocumentedArg[]) {
-  const first = args.length <= maxAtOnce ? args : args.filter(({ required }) => required);
+  // The first argument is what a call is about, also where another one can stand for it.
+  const first = args.length <= maxAtOnce ? args : args.filter(({ required }, at) => required || at === 0);
   return { first, others: args.filter((one) => !first.includes(one)) };
 }
 
