@@ -51,7 +51,7 @@ export function reactorCases(at: () => ConsoleFleet): void {
     await page.evaluate(`${button("Try it")}.click()`);
     expect(await page.until<string>(why)).toBe("everything matches");
     expect(await page.evaluate<string>(`document.querySelector("pre").innerText`)).toContain(
-      '"tag": "echo/heard"',
+      "tag: echo/heard",
     );
     expect(await inspect("reactor-test")).toEqual([]);
     await page.type("#try-tag", "/");
