@@ -49,12 +49,13 @@ async function addDecisions(
 ): Promise<AddedDecision[]> {
   if (damagedBytes > 0)
     cli.say(`${damagedBytes} damaged bytes of the log were skipped: use also the logs of other masters`);
-  // A backup of an earlier version has no releases; masters put back those that they know.
-  const hasReleases = (await inspectAssets(bus, ["releases"])).get("releases") === "there";
+  // A backup of an earlier version lacks buckets; masters put back what they know.
+  const there = await inspectAssets(bus, ["releases", "operators"]);
   const buckets = {
     enrollments: await openBucket(bus, "enrollments"),
     revocations: await openBucket(bus, "revocations"),
-    ...(hasReleases ? { releases: await openBucket(bus, "releases") } : {}),
+    ...(there.get("releases") === "there" ? { releases: await openBucket(bus, "releases") } : {}),
+    ...(there.get("operators") === "there" ? { operators: await openBucket(bus, "operators") } : {}),
   };
   const known = decisions.flatMap(({ value, ...rest }) => (value === undefined ? [] : [{ ...rest, value }]));
   const added: AddedDecision[] = [];

@@ -28,6 +28,7 @@ export interface ReconcilerOptions {
   readings?: Readings | undefined;
   vouched: Judge["vouched"];
   isGoodRelease: Judge["isGoodRelease"];
+  isGoodOperator: Judge["isGoodOperator"];
   clock: Clock;
   /** The log of the daemon. */
   report: Log;
@@ -67,11 +68,12 @@ function isConfirmed(now: Found, before: Found): boolean {
   );
 }
 
-export const judgeOf = ({ clock, pendingTtlMs, vouched, isGoodRelease }: RenewerState): Judge => ({
+export const judgeOf = ({ clock, pendingTtlMs, ...judge }: RenewerState): Judge => ({
   now: clock.now(),
   pendingTtlMs,
-  vouched,
-  isGoodRelease,
+  vouched: judge.vouched,
+  isGoodRelease: judge.isGoodRelease,
+  isGoodOperator: judge.isGoodOperator,
 });
 
 /**

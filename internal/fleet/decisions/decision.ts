@@ -1,5 +1,5 @@
 /** The buckets whose records are decisions: what they lose is restored from the logs of the masters. */
-export const decisionBuckets = ["enrollments", "revocations", "releases"] as const;
+export const decisionBuckets = ["enrollments", "revocations", "releases", "operators"] as const;
 export type DecisionBucket = (typeof decisionBuckets)[number];
 
 /** Whether this version compares decisions of this bucket with the bus. */

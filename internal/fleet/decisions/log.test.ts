@@ -110,7 +110,13 @@ test("decisions of a kind that this version does not know stay in the log, also 
   first.close();
   const { log } = open(path);
   expect(contents(log)).toEqual({ ops: "signed", a: "1099" });
-  const judge = { now: 0, pendingTtlMs: 0, vouched: () => true, isGoodRelease: () => true };
+  const judge = {
+    now: 0,
+    pendingTtlMs: 0,
+    vouched: () => true,
+    isGoodOperator: () => true,
+    isGoodRelease: () => true,
+  };
   const plan = planRestore(log.known(), { enrollments: [], revocations: [] }, judge);
   expect([plan.lost, plan.over.map(({ key }) => key)]).toEqual([[], ["a"]]);
   log.close();

@@ -1,6 +1,7 @@
 import { attempt } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
 import { environmentKey } from "../../base/names/names.ts";
+import { decodeOperator, lastRecordKey, type SignedOperatorRecord } from "../../wire/operator-record.ts";
 import { openRelease, type SignedRelease } from "../../wire/release.ts";
 import {
   type Enrollment,
@@ -27,6 +28,7 @@ export interface Reading extends Stored {
   readonly enrollment: Enrollment | undefined;
   readonly revocation: Revocation | undefined;
   readonly release: SignedRelease | undefined;
+  readonly operator: SignedOperatorRecord | undefined;
 }
 
 /** How a stored value relates to the one that is known. */
@@ -42,11 +44,17 @@ export interface Judge {
   vouched(stored: StoredMap): boolean;
   /** Whether a release of state files counts now: any other is ignored. */
   isGoodRelease(stored: Uint8Array, release: SignedRelease): boolean;
+  /** Whether an administrator who counts signed the record of an operator: any other is ignored. */
+  isGoodOperator(stored: Uint8Array, record: SignedOperatorRecord): boolean;
 }
 
 /** A judge for commands: they have no keys, and masters judge again what they write. */
 export function judgeWithoutKeys(now: number): Judge {
-  return { now, pendingTtlMs: Number.POSITIVE_INFINITY, vouched: () => true, isGoodRelease: () => true };
+  const yes = () => true;
+  return {
+    ...{ now, pendingTtlMs: Number.POSITIVE_INFINITY, vouched: yes },
+    ...{ isGoodRelease: yes, isGoodOperator: yes },
+  };
 }
 
 /**
@@ -80,6 +88,13 @@ function releaseOf({ bucket, key, value }: Stored): SignedRelease | undefined {
   return place !== undefined && (key === place || key.startsWith(`${place}.`)) ? release : undefined;
 }
 
+/** The record of an operator; `undefined` for anything else, and for one that is stored under a foreign key. */
+function operatorOf({ bucket, key, value }: Stored): SignedOperatorRecord | undefined {
+  if (bucket !== "operators") return undefined;
+  const record = attempt(() => decodeOperator(value));
+  return record !== undefined && (key === record.name || key === lastRecordKey(record)) ? record : undefined;
+}
+
 /**
  * Reads a stored value when it is compared for the first time.
  *
@@ -93,6 +108,7 @@ export function readingOf(stored: Stored | Reading, readings?: Readings): Readin
   let enrollment: { read: Enrollment | undefined } | undefined;
   let revocation: { read: Revocation | undefined } | undefined;
   let release: { read: SignedRelease | undefined } | undefined;
+  let operator: { read: SignedOperatorRecord | undefined } | undefined;
   return {
     ...{ bucket, key, value },
     get map() {
@@ -110,19 +126,24 @@ export function readingOf(stored: Stored | Reading, readings?: Readings): Readin
       release ??= { read: releaseOf(stored) };
       return release.read;
     },
+    get operator() {
+      operator ??= { read: operatorOf(stored) };
+      return operator.read;
+    },
   };
 }
 
 /**
  * Whether a value is a decision that must not be lost: an enrollment that masters made, or a revocation or a
- * suspension that is not over, or a release that counts. What masters refuse by themselves until a record appears is not a decision, and
+ * suspension that is not over, or a release or an operator that counts. What masters refuse by themselves until a record appears is not a decision, and
  * neither is an enrollment that was pending for too long.
  */
 export function isDecision(
   stored: Stored | Reading,
-  { now, pendingTtlMs, vouched, isGoodRelease }: Judge,
+  { now, pendingTtlMs, vouched, isGoodRelease, isGoodOperator }: Judge,
 ): boolean {
   const one = readingOf(stored);
+  if (one.operator !== undefined) return isGoodOperator(one.value, one.operator);
   if (one.release !== undefined) return isGoodRelease(one.value, one.release);
   const { map, enrollment: record } = one;
   if (map !== undefined && record !== undefined) {
@@ -136,7 +157,9 @@ export function isDecision(
 /** Whether the bus may remove this record: nothing was decided about it, or it is over. */
 export function isRemovable(stored: Stored, judge: Judge): boolean {
   const one = readingOf(stored);
-  return !isDecision(one, judge) || one.enrollment?.state === "pending";
+  // An operator who is removed is disabled first, and has a last record under another key.
+  const isRemovedOperator = one.operator?.disabled === true && one.operator.name === one.key;
+  return !isDecision(one, judge) || one.enrollment?.state === "pending" || isRemovedOperator;
 }
 
 /** How a value relates to a known value of the same record. */
@@ -149,6 +172,9 @@ function differenceOf(value: Stored | Reading, known: Stored | Reading): number 
   const [there, before] = [readingOf(value), readingOf(known)];
   if (there.release !== undefined && before.release !== undefined) {
     return there.release.version - before.release.version;
+  }
+  if (there.operator !== undefined && before.operator !== undefined) {
+    return there.operator.version - before.operator.version;
   }
   const [one, other] = [there.enrollment, before.enrollment];
   if (one !== undefined && other !== undefined) return compareRecords(one, other);
@@ -167,6 +193,8 @@ export function isLost(there: Stored | Reading | undefined, known: Stored | Read
   if (!isDecision(before, judge)) return false;
   if (there === undefined) return true;
   const now = readingOf(there);
+  // A newer record that does not count here may count for a master whose file of administrators is newer.
+  if (before.operator !== undefined) return now.operator === undefined || orderOf(now, before) === "older";
   // Nobody restores a release by hand: one that does not count gives way to the last good one.
   if (before.release !== undefined) return !isDecision(now, judge) || orderOf(now, before) === "older";
   const map = now.enrollment === undefined ? undefined : now.map;

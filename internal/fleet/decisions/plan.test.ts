@@ -14,7 +14,13 @@ import { planRestore } from "./plan.ts";
 import { readContents, restoreDecisions } from "./restore.ts";
 
 const now = Date.UTC(2026, 0, 1);
-const judge = { now, pendingTtlMs: Number.POSITIVE_INFINITY, vouched: () => true, isGoodRelease: () => true };
+const judge = {
+  now,
+  pendingTtlMs: Number.POSITIVE_INFINITY,
+  vouched: () => true,
+  isGoodOperator: () => true,
+  isGoodRelease: () => true,
+};
 type Known = Parameters<typeof planRestore>[0];
 
 function fleet() {

@@ -33,12 +33,13 @@ function world({ pendingTtlMs = Number.POSITIVE_INFINITY } = {}) {
     },
     start: (readSingly: () => Promise<Entry[]> = () => Promise.reject(new Error("no leader"))) =>
       startDecisionReconciler({
-        buckets: { enrollments, revocations, releases },
+        buckets: { enrollments, revocations, releases, operators: memoryBucket() },
         log,
         readSingly: (bucket) => (bucket === "enrollments" ? readSingly() : revocations.entries()),
         counts: async () => counts,
         pendingTtlMs,
         vouched: () => true,
+        isGoodOperator: () => true,
         isGoodRelease: () => true,
         onReconnect(run) {
           reconnects.add(run);

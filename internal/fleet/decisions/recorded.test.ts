@@ -21,6 +21,7 @@ test("a record is decoded once, however often it is compared while it is decided
       now: 0,
       pendingTtlMs: Number.POSITIVE_INFINITY,
       vouched: (stored) => judged.push(stored) > 0,
+      isGoodOperator: () => true,
       isGoodRelease: () => true,
     }),
     readings: createReadings(),

@@ -22,6 +22,7 @@ const releaseBy = (signer: typeof anna, version: number) =>
 const stored = (value: Uint8Array, key = "base") => ({ bucket: "releases", key, value });
 const judge = {
   ...{ now: at, pendingTtlMs: 0, vouched: () => true },
+  isGoodOperator: () => true,
   isGoodRelease: (_: Uint8Array, { key }: { key: string }) => key === anna.publicKey,
 };
 
@@ -44,7 +45,7 @@ test.each<[string, Uint8Array | undefined, number]>([
 
 test("a release that no longer counts is not put back", async () => {
   const contents = { enrollments: [], revocations: [], releases: [] };
-  const refusing = { ...judge, isGoodRelease: () => false };
+  const refusing = { ...judge, isGoodOperator: () => true, isGoodRelease: () => false };
   const { lost, over } = planRestore([stored(releaseBy(anna, 7))], contents, refusing);
   expect([lost, over.length]).toEqual([[], 1]);
 });

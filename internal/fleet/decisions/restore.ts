@@ -6,7 +6,7 @@ import type { DecisionBucket } from "./decision.ts";
 import type { Judge } from "./order.ts";
 import { type Contents, type Lost, type Plan, planRestore } from "./plan.ts";
 
-/** A bus that a backup of an earlier version was restored to has no releases. */
+/** A bus that a backup of an earlier version was restored to has no releases and no operators. */
 export type DecisionBuckets = Readonly<Record<"enrollments" | "revocations", Bucket>> &
   Readonly<Partial<Record<DecisionBucket, Bucket>>>;
 
@@ -20,12 +20,13 @@ const listed: ReadBucket = (bucket) => bucket.entries();
 
 /** Reads the buckets of decisions. */
 export async function readContents(buckets: DecisionBuckets, read = listed): Promise<Contents> {
-  const [enrollments, revocations, releases] = await Promise.all([
+  const [enrollments, revocations, releases, operators] = await Promise.all([
     read(buckets.enrollments),
     read(buckets.revocations),
     buckets.releases && read(buckets.releases),
+    buckets.operators && read(buckets.operators),
   ]);
-  return { enrollments, revocations, ...defined({ releases }) };
+  return { enrollments, revocations, ...defined({ releases, operators }) };
 }
 
 /**

@@ -9,6 +9,7 @@ const judge = {
   now: 0,
   pendingTtlMs: Number.POSITIVE_INFINITY,
   vouched: () => true,
+  isGoodOperator: () => true,
   isGoodRelease: () => true,
 };
 
@@ -40,6 +41,7 @@ test("a record that no master made is named, and is not what the log lacks", () 
     now: 0,
     pendingTtlMs: 1,
     vouched: (stored: StoredMap) => stored.hostname !== "forged",
+    isGoodOperator: () => true,
     isGoodRelease: () => true,
   };
   const logged = [sampleStored("a", { state: "active" })];

@@ -114,7 +114,7 @@ export const masterOptions = {
     decisions_log: option(
       requiredPath,
       inDataDir("decisions.log"),
-      "log of enrollments and revocations on this host, from which lost ones are put back on the bus; each master needs its own",
+      "log of enrollments, revocations, releases and operators on this host, from which lost ones are put back on the bus; each master needs its own",
     ),
     states_dir: option(requiredPath, inDataDir("states"), "directory of state files"),
     "states.check": option(

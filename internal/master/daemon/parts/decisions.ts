@@ -13,6 +13,7 @@ import {
   openDecisionLog,
   startDecisionReconciler,
 } from "../../../fleet/decisions/mod.ts";
+import { createRecordJudge } from "../../../fleet/operators/mod.ts";
 import { createReleaseJudge, followReleases } from "../../../fleet/releases/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import type { MasterDeps } from "../options.ts";
@@ -47,10 +48,14 @@ export const decisions = {
         ...{ registry: operators.registry, clock },
         mayRelease: (names) => roles.scopesOf(names).includes("states release"),
       });
-      for (const { bucket, value } of outside.log.known()) if (bucket === "releases") judge.remember(value);
-      const { enrollments, revocations, releases: released } = storage;
+      const operatorJudge = createRecordJudge({ registry: operators.registry, clock });
+      for (const { bucket, value } of outside.log.known()) {
+        if (bucket === "releases") judge.remember(value);
+        if (bucket === "operators") operatorJudge.remember(value);
+      }
+      const { enrollments, revocations, releases: released, operators: registered } = storage;
       const reconciler = startDecisionReconciler({
-        buckets: { enrollments, revocations, releases: released },
+        buckets: { enrollments, revocations, releases: released, operators: registered },
         log: outside.log,
         readSingly: (bucket, until) => readSingly(bus, bucket, until),
         counts: () => Promise.all(decisionBuckets.map((name) => countStored(bus, name))),
@@ -59,11 +64,15 @@ export const decisions = {
         readings: storage.enrollments.readings,
         vouched: vouchers.fits,
         isGoodRelease: (bytes, release) => judge.refusalOf(bytes, release) === undefined,
+        isGoodOperator: operatorJudge.isGood,
         clock,
         report: log,
       });
       stack.defer(() => reconciler.stop());
       await catchUp("decisions", reconciler.ready, base);
+      // What other masters decided about operators is logged as it comes; the registry reads the bus itself.
+      const logging = reconciler.buckets.operators.watch(() => {});
+      stack.defer(() => logging.stop());
       const releases = followReleases({ bucket: reconciler.buckets.releases, judge, log });
       stack.defer(() => releases.stop());
       await catchUp("releases", releases.ready, base);

@@ -99,6 +99,8 @@ export const operations = {
         ...{ tokens: signIn.signIn.operations, sessions: signIn.sessions.operations },
         operators: {
           ...{ ...operators.operatorOperations, statements: operators.statements },
+          // What is acknowledged is in the log of decisions.
+          bucket: decisions.decisions.buckets.operators,
           fleet: keys.account.publicKey,
           administrators: () => operators.registry.administrators(),
           succeeds: keys.succession !== undefined,
