@@ -106,8 +106,8 @@ function serve<
     let span: Span | undefined;
     try {
       const { map, caller: signer } = await signedOrNot(incoming, operation.kind !== "read", requests).catch(
-        async (thrown) => {
-          await recordStranger(operation.name, incoming, thrown, gate);
+        (thrown) => {
+          recordStranger(operation.name, incoming, thrown, gate);
           throw thrown;
         },
       );
@@ -161,17 +161,20 @@ function serve<
   });
 }
 
-/** Of a request whose sender is not known nothing but its claims is recorded. */
-async function recordStranger(
+/**
+ * Of a request whose sender is not known nothing but its claims is recorded. The refusal does not wait for the entry:
+ * an audit that cannot be written would hold up the answer, and the slots of the sender.
+ */
+function recordStranger(
   operation: string,
   { map, data, user }: Pick<OperatorRequest, "map" | "data" | "user">,
   thrown: unknown,
   gate: Gate | undefined,
-): Promise<void> {
+): void {
   if (toSvcError(thrown).kind !== "unauthorized") return;
   const claimed = { operator: map?.operator, key: map?.key };
   const requestId = requestIdOf(map?.request_id) ?? newRequestId();
-  await gate?.refuse?.({ operation, user, claimed, bytes: data, requestId }, thrown);
+  void gate?.refuse?.({ operation, user, claimed, bytes: data, requestId }, thrown);
 }
 
 /** Whether an operation streams its answer. */
