@@ -122,7 +122,7 @@ describe("a member whose record was changed", () => {
     // Nor can its place be taken, or a decision be made on it.
     expect((await enrollOnce(master, newEnrollee(peelId))).status).toBe(409);
     expect((await operate(master, id, "revoke")).status).toBe(404);
-    expect((await svc("enroll", "list")).stderr).toContain("are ignored");
+    expect((await svc("enroll", "list")).stderr).toContain("1 record is ignored, because no master vouches");
     expect(await svc("enroll", "restore", id)).toMatchObject({
       exit: 0,
       stdout: expect.stringContaining(peelId),
