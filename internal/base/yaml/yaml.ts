@@ -10,6 +10,7 @@ import {
 import { quote } from "../cut.ts";
 import { SvcError } from "../errors.ts";
 import { fileError, type TextPosition } from "../place.ts";
+import { isTagOf, type Tagged, taggedScalar } from "./tagged.ts";
 import { parseProblem } from "./yaml-problem.ts";
 
 /** A YAML value with the place it was written at. */
@@ -36,7 +37,7 @@ export interface YamlEntry {
 export interface YamlDialect {
   /** Takes keys that are not strings, as they are written, and merges maps with the key `<<`. */
   anyKeys?: boolean;
-  /** Reads words and numbers as YAML 1.1 and Salt do: `yes` is true, `0644` is 644, `1_000` is 1000. */
+  /** Reads words, numbers and tags as YAML 1.1 and Salt do: `yes` is true, `0644` is 644, `1_000` is 1000. */
   oldWords?: boolean;
 }
 
@@ -118,6 +119,8 @@ interface Sized {
   size: number;
 }
 
+type ValueEvent = Extract<Event, { tagStart: number }>;
+
 class Walk {
   private readonly text: string;
   private readonly name: string;
@@ -182,15 +185,40 @@ class Walk {
       this.count(target.size, at);
       return target;
     }
-    if (event.tagStart >= 0) throw this.failure(this.positionOf(event.tagStart), "tags are not allowed");
+    if (event.tagStart >= 0 && this.dialect.oldWords !== true) {
+      throw this.failure(this.positionOf(event.tagStart), "tags are not allowed");
+    }
     const before = this.total;
-    const node = this.content(event, empty, depth);
+    const node = this.tagged(event, this.content(event, empty, depth));
     const sized = { node, size: this.total - before };
     if (event.anchorStart >= 0) this.anchors.set(this.text.slice(event.anchorStart, event.anchorEnd), sized);
     return sized;
   }
 
-  private content(event: Event, empty: number, depth: number): YamlNode {
+  /** What the tag of an event makes of its node, in the dialect of Salt. */
+  private tagged(event: ValueEvent, node: YamlNode): YamlNode {
+    if (event.tagStart < 0) return node;
+    const tag = this.text.slice(event.tagStart, event.tagEnd);
+    const { at } = node;
+    if (tag === "!") return node;
+    if (node.kind !== "scalar") {
+      if (isTagOf(node.kind, tag)) return node;
+    } else if (event.type === EVENT_ID.SCALAR) {
+      const text = getScalarValue(this.text, event);
+      const found = taggedScalar(tag, text, () => this.plain(text, at));
+      if (found !== undefined) return this.scalar(found, at);
+    }
+    throw this.failure(this.positionOf(event.tagStart), `the tag ${shown(tag)} is not allowed here`);
+  }
+
+  /** A text with a tag is one however it looks. */
+  private scalar(found: Tagged, at: TextPosition): YamlNode {
+    const node: YamlNode = { kind: "scalar", ...found, at };
+    if (typeof found.value === "string") this.quoted?.add(node);
+    return node;
+  }
+
+  private content(event: ValueEvent, empty: number, depth: number): YamlNode {
     if (event.type === EVENT_ID.SCALAR) {
       const quoted = event.style === SCALAR_STYLE.SINGLE_QUOTED || event.style === SCALAR_STYLE.DOUBLE_QUOTED;
       const at = this.positionOf(event.valueStart < 0 ? empty : event.valueStart - (quoted ? 1 : 0));
@@ -268,7 +296,7 @@ class Walk {
     return true;
   }
 
-  private plain(text: string, at: TextPosition): YamlNode {
+  private plain(text: string, at: TextPosition): YamlNode & { kind: "scalar" } {
     const value = this.dialect.oldWords === true ? oldValue(text) : coreValue(text);
     if (typeof value !== "number") return { kind: "scalar", value, at };
     if (Number.isFinite(value)) return { kind: "scalar", value, digits: text, at };

@@ -42,6 +42,22 @@ describe("use", () => {
     expect(taken?.requisites).toEqual([]);
   });
 
+  test("file.recurse says what a published tree does not have", async () => {
+    for (const compat of ["salt", "strict"] as const) {
+      const of = async (args: string) =>
+        (await compile(`/x:\n  file.recurse:\n    - source: salt://x\n${args}`, compat)).warnings.map(
+          ({ message }) => message,
+        );
+      expect(await of("    - keep_symlinks: true\n")).toEqual([
+        expect.stringContaining("make each with file.symlink"),
+      ]);
+      expect(await of("    - include_empty: true\n")).toEqual([
+        expect.stringContaining("make each with file.directory"),
+      ]);
+      expect(await of("    - include_empty: false\n    - keep_symlinks: false\n")).toEqual([]);
+    }
+  });
+
   test("of a state that does not exist", async () => {
     expect(await problemsOf("y:\n  file.managed:\n    - name: /y\n    - use: [{file: x}]")).toEqual([
       "use: no state matches file: x (did you mean y?)",

@@ -34,7 +34,12 @@ export const fileRecurse = defineState({
     makedirs: makedirsArg,
     backup: backupArg,
     show_changes: showChangesArg,
+    keep_symlinks: arg.boolean("Of Salt: a published tree has no links, so there are none to keep."),
+    force_symlinks: arg.boolean("Of Salt, with keep_symlinks."),
+    include_empty: arg.boolean("Of Salt: a published tree has files alone, so it has no empty directories."),
+    sym_mode: arg.string("Of Salt, with keep_symlinks."),
   },
+  warn: warnOfSalt,
   refuse({ source, file_mode, keep_mode, backup }) {
     if (treePath(source) === undefined)
       return "source: expected a directory of the environment, such as svc://web";
@@ -97,6 +102,19 @@ export const fileRecurse = defineState({
     };
   },
 });
+
+/** What Salt takes from the directory of its master; a snapshot of files has neither. */
+function warnOfSalt(args: {
+  keep_symlinks: boolean | undefined;
+  force_symlinks: boolean | undefined;
+  include_empty: boolean | undefined;
+}): string | undefined {
+  if (args.keep_symlinks === true || args.force_symlinks === true)
+    return "links of a tree are not published, so they do not arrive: make each with file.symlink";
+  if (args.include_empty === true)
+    return "empty directories of a tree are not published, so they do not arrive: make each with file.directory";
+  return undefined;
+}
 
 async function planOne(
   args: {
