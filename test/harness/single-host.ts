@@ -14,7 +14,7 @@ export interface SingleHost extends AsyncDisposable {
   startMaster(flags?: readonly string[]): Promise<Program>;
   /** Starts the master without waiting. The test checks the result. */
   launchMaster(flags?: readonly string[]): Program;
-  startPeel(id: string): Program;
+  startPeel(id: string, env?: Readonly<Record<string, string>>): Program;
   svc(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }>;
 }
 
@@ -63,9 +63,10 @@ export async function initSingleHost(
       await master.waitFor("master ready");
       return master;
     },
-    startPeel: (id) =>
+    startPeel: (id, env = {}) =>
       start(binaries.peel, ["--config", join(dir, "peel.yaml"), "--id", id, "--health-addr", "127.0.0.1:0"], {
         SVC_DATA_DIR: join(dir, "peel"),
+        ...env,
       }),
     svc: (...args) => svc("--config", join(dir, "svc.yaml"), ...args),
     async [Symbol.asyncDispose]() {

@@ -157,3 +157,16 @@ export function write({ dir }: SingleHost, path: string, text: string): void {
   writeFileSync(join(dir, path), text);
   chmodSync(join(dir, path), 0o644);
 }
+
+/**
+ * The variables that give a program another clock.
+ *
+ * @param dir where the library for it is written
+ */
+export function shiftedClock(dir: string, seconds: number): Record<string, string> {
+  const library = join(dir, "shifted-clock.so");
+  const source = join(import.meta.dir, "..", "chaos", "shifted-clock.c");
+  const { exitCode, stderr } = Bun.spawnSync(["cc", "-shared", "-fPIC", "-O2", "-o", library, source]);
+  if (exitCode !== 0) throw new Error(`cc: ${stderr}`);
+  return { LD_PRELOAD: library, CHAOS_CLOCK_OFFSET: `${seconds}` };
+}
