@@ -55,7 +55,12 @@ export function createResults(cli: Cli, options: ResultOptions = {}): Results {
     }
     if (isRows) return cli.print(answerLines(shown), () => "");
     const above = head === undefined ? "" : `${head(view)}\n\n`;
-    await cli.print(shown, () => above + formatReturns(shown, answers, { color: cli.color, ...options }));
+    await cli.print(
+      shown,
+      () =>
+        above +
+        formatReturns(shown, answers, { color: cli.color, ...defined({ width: cli.width }), ...options }),
+    );
   };
   return {
     print,

@@ -194,6 +194,33 @@ describe("equal answers", () => {
     expect(table(equal(12, true), { full: true })).toHaveLength(13);
   });
 
+  test("of many peels that did not end well name each, whatever the width", () => {
+    const view = equal(12, true);
+    const outcomes = Object.fromEntries(
+      view.targets.map((peel, at) => [peel, at < 9 ? "timeout" : "ok"] as const),
+    );
+    const targets = view.targets;
+    expect(table({ targets, outcomes, returns: {} })).toEqual([
+      "PEEL ID                          OUTCOME  RETURN",
+      "3 peels: web-10, web-11, web-12  ok       the answer was discarded to make room for later ones",
+      "9 peels                          timeout  no answer by the deadline",
+      "    web-1, web-2, web-3, web-4, web-5, web-6, web-7, web-8, web-9",
+    ]);
+    const narrow = formatReturns({ jid: "job-1", targets, outcomes, returns: {} }, createAnswers({}), {
+      color: false,
+      width: 40,
+    });
+    expect(narrow).toContain("\n    web-1, web-2, web-3, web-4, web-5,\n    web-6, web-7, web-8, web-9");
+  });
+
+  test("of very many name a thousand, and of those that are waiting only the first", () => {
+    const targets = Array.from({ length: 1_234 }, (_, at) => `w${at}`);
+    const all = (outcome: "failed" | "pending") =>
+      table({ targets, outcomes: Object.fromEntries(targets.map((peel) => [peel, outcome])), returns: {} });
+    expect(all("failed").at(-1)).toEndWith("w999 and 234 more");
+    expect(all("pending")).toHaveLength(3);
+  });
+
   test("that did not come are one row for each outcome", () => {
     const view = {
       targets: ["a", "b", "c", "d"],
