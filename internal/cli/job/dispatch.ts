@@ -116,7 +116,7 @@ function workOf({ what, timeout, isConfirmed }: RunRequest, cli: Cli): (bus: Bus
   const call = readCall(what.function, what.words);
   if (/^(?:settings|pillar)\.(?:items|get)$/.test(what.function)) {
     cli.say(
-      `jobs return *** for the values of settings: see them on the host with svc-peel call ${what.function}`,
+      `jobs return *** for the values of settings: see them with svc settings show PEEL, or on the host with svc-peel call ${what.function}`,
     );
   }
   return async () => ({ ...call, timeout: timeout ?? usualTimeout, target: what.target });

@@ -94,6 +94,11 @@ test("no text makes a line wider than the terminal, or acts on it", () => {
   );
 });
 
+test("a heading that is a word of the palette is bold like the others, and not colored", () => {
+  const shown = formatTable({ ALIVE: "state", DONE: "state" }, [["alive", "x"]], { color: true });
+  expect(shown).toBe("\u001b[1mALIVE  DONE\u001b[0m\n\u001b[32malive\u001b[0m  x");
+});
+
 test("a text that is broken over lines loses nothing but spaces", () => {
   fc.assert(
     fc.property(anyText, fc.integer({ min: 2, max: 40 }), (text, width) => {

@@ -83,15 +83,19 @@ export function formatTable(
   const hidden = all.filter(({ at }) => !left.has(at)).map((column) => column.head);
   if (rows.length > 0 && hidden.length > 0) style.noteHidden?.(hidden);
   const widths = fit(shown, max);
-  const line = (cells: readonly string[]) =>
+  const line = (cells: readonly string[], isHead = false) =>
     cells
       .map((cell, i) => {
         const padded = i === cells.length - 1 ? cell : padTo(cell, widths[i] ?? 0);
-        return color && isColored(shown[i]?.as) ? paint(padded) : padded;
+        return color && !isHead && isColored(shown[i]?.as) ? paint(padded) : padded;
       })
       .join(gap)
       .trimEnd();
-  const head = line(shown.map(({ head }, i) => cutTo(head, widths[i] ?? 0)));
+  // A heading such as ALIVE is a word of the palette as well, whose color would end the bold of the others.
+  const head = line(
+    shown.map(({ head }, i) => cutTo(head, widths[i] ?? 0)),
+    true,
+  );
   const bold = color ? `\u001b[1m${head}\u001b[0m` : head;
   const lines = rows.flatMap((_, row) => {
     const cells = shown.map((column, i) => linesOf(column, column.contents[row] ?? "", widths[i] ?? 0));
