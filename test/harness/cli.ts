@@ -49,7 +49,7 @@ export function startCli(
   let ended = false;
   const exit = runCli({
     argv: ["--config", config, ...argv],
-    env: {},
+    env: options.tty === true ? { TERM: "xterm" } : {},
     hostname: "operator-host",
     stdout: capture("stdout"),
     stderr: capture("stderr"),

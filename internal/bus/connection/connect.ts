@@ -21,6 +21,7 @@ import { subscribe } from "../../base/subscribe.ts";
 import { type Span, traceparentOf } from "../../base/trace.ts";
 import { keyPairFromSeed, parseCredentials } from "../../identity/mod.ts";
 import { gatherWrites } from "./gather-writes.ts";
+import { reachableUrl } from "./loopback.ts";
 
 /** How the client authenticates: with a `.creds` text, or with an nkey seed. Both are secrets. */
 export type BusIdentity = { credentials: string } | { seed: string };
@@ -153,13 +154,14 @@ export interface Bus {
  */
 export async function connectBus(options: BusOptions): Promise<Bus> {
   for (const url of options.urls) assertBusUrl("bus_url", url);
+  const servers = await Promise.all(options.urls.map((url) => reachableUrl(url)));
   let nats: NatsConnection;
   const { user, authenticate } = authenticatorOf(options.identity);
   let attempts = 0;
   let connected = false;
   try {
     nats = await connect({
-      servers: [...options.urls],
+      servers,
       name: options.name,
       authenticator(nonce) {
         // Each server that refuses names the other servers of its cluster, and nats.js would try them in a
@@ -170,7 +172,7 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
         return authenticate(nonce);
       },
       // Without a tls object nats.js talks plaintext to a server that does not announce TLS.
-      tls: tlsOf(options),
+      tls: tlsOf({ ...options, ...nameFor(options.urls, servers) }),
       pingInterval: busClientSettings.pingIntervalMs,
       maxPingOut: busClientSettings.maxPingsOut,
       ...(options.isAwaited === true ? { reconnectJitterTLS: 0 } : {}),
@@ -197,6 +199,11 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
   connected = true;
   gatherWrites(nats);
   return watchConnection(nats, user, options);
+}
+
+/** The certificate of a server on this host may have its name alone, and no address. */
+function nameFor(urls: readonly string[], servers: readonly string[]): Pick<BusOptions, "tlsName"> {
+  return urls.length === 1 && urls[0] !== servers[0] ? { tlsName: "localhost" } : {};
 }
 
 /** nats.js reads these for each attempt. */

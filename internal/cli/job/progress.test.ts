@@ -33,7 +33,8 @@ describe("the line", () => {
 });
 
 describe("the terminal", () => {
-  const start = (output: { isTTY?: boolean; columns?: number } = { isTTY: true }, env = {}) => {
+  const xterm: Record<string, string> = { TERM: "xterm" };
+  const start = (output: { isTTY?: boolean; columns?: number } = { isTTY: true }, env = xterm) => {
     const clock = manualClock();
     const written: string[] = [];
     const write = (text: string) => written.push(text);
@@ -68,7 +69,7 @@ describe("the terminal", () => {
     const clock = manualClock();
     const written: string[] = [];
     const target = Object.assign(output, { write: (text: string) => written.push(text) });
-    const progress = startProgress(target, clock, {});
+    const progress = startProgress(target, clock, xterm);
     progress.update({ ok: 1 });
     output.columns = 10;
     clock.advance(1_000);
@@ -80,6 +81,7 @@ describe("the terminal", () => {
   test.each([
     ["a pipe", start({})],
     ["a dumb terminal", start({ isTTY: true }, { TERM: "dumb" })],
+    ["a terminal without a name", start({ isTTY: true }, {})],
   ])("that is %s stays empty", (_, { clock, written, progress }) => {
     progress.update({ pending: 1 });
     clock.advance(5_000);

@@ -52,7 +52,7 @@ export function startProgress(
   env: Readonly<Record<string, string | undefined>>,
 ): Progress {
   const writeLines = (lines: readonly string[]) => output.write(lines.map((line) => `${line}\n`).join(""));
-  if (output.isTTY !== true || env.TERM === "dumb") {
+  if (output.isTTY !== true || [undefined, "", "dumb"].includes(env.TERM)) {
     return { update: () => {}, write: writeLines, end: () => {} };
   }
   const started = clock.monotonic();

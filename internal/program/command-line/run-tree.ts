@@ -71,6 +71,12 @@ function widthOfOutput({ stdout, env }: Machine): number | undefined {
   return cells !== undefined && cells > 0 ? cells : undefined;
 }
 
+/** Whether the output is a terminal that has colors, and nobody switched them off. */
+function showsColor({ stdout, env }: Machine): boolean {
+  // NO_COLOR counts when it is set and not empty (no-color.org). A terminal without a name has no known sequences.
+  return stdout.isTTY === true && !env.NO_COLOR && ![undefined, "", "dumb"].includes(env.TERM);
+}
+
 /** How many hidden columns are named. */
 const maxNamed = 3;
 
@@ -100,7 +106,7 @@ function connectTimeoutOf(text: unknown): number {
 function createCli(machine: Machine, args: ArgValues, messages: Messages, span: SpanOfCommand): Cli {
   // What a command writes in a form of its own is data.
   const output = outputFormats.find((one) => one === args.output) ?? "json";
-  const { stdout, env } = machine;
+  const { stdout } = machine;
   const width = widthOfOutput(machine);
   const hidden = new Set<string>();
   return {
@@ -110,8 +116,7 @@ function createCli(machine: Machine, args: ArgValues, messages: Messages, span: 
     ...(typeof args.context === "string" ? { context: args.context } : {}),
     connectTimeoutMs: connectTimeoutOf(args["connect-timeout"]),
     output,
-    // NO_COLOR counts when it is set and not empty (no-color.org).
-    color: stdout.isTTY === true && args["no-color"] !== true && !env.NO_COLOR,
+    color: args["no-color"] !== true && showsColor(machine),
     wide: args.wide === true,
     ...defined({ width }),
     span: span.span,
