@@ -1,14 +1,17 @@
+import { canonicalAddress } from "../../base/names/ip-address.ts";
+
 /** The path of hosts(5). */
 export const hostsPath = "/etc/hosts";
 
-/** Host names by address, in the order of the file. */
+/** Host names by canonical address, in the order of the file. */
 export function parseHosts(text: string): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const line of text.split("\n")) {
     const [address, ...names] = wordsOf(line);
     if (address === undefined) continue;
-    const known = found.get(address) ?? [];
-    found.set(address, [...known, ...names.filter((name) => !known.includes(name))]);
+    const key = canonicalAddress(address);
+    const known = found.get(key) ?? [];
+    found.set(key, [...known, ...names.filter((name) => !known.includes(name))]);
   }
   return found;
 }
@@ -16,7 +19,7 @@ export function parseHosts(text: string): Map<string, string[]> {
 /** Adds a name to an address: on its last line, or on a new line. */
 export function withHost(text: string, address: string, name: string): string {
   const lines = linesOf(text);
-  const at = lines.findLastIndex((line) => wordsOf(line)[0] === address);
+  const at = lines.findLastIndex((line) => isOf(line, address));
   if (at === -1) return formatLines([...lines, `${address}\t\t${name}`]);
   const [, body = "", comment = ""] = /^([^#]*?)\s*(#.*)?$/.exec(lines[at] ?? "") ?? [];
   lines[at] = `${body} ${name}${comment === "" ? "" : ` ${comment}`}`;
@@ -28,12 +31,12 @@ export function withoutHost(text: string, address: string, name: string): string
   return formatLines(
     linesOf(text).flatMap((line) => {
       const [at, ...names] = wordsOf(line);
-      if (at !== address || !names.includes(name)) return [line];
+      if (!isOf(line, address) || !names.includes(name)) return [line];
       const left = names.filter((each) => each !== name);
       const comment = /#.*$/.exec(line)?.[0];
       return left.length === 0
         ? []
-        : [`${address}\t\t${left.join(" ")}${comment === undefined ? "" : ` ${comment}`}`];
+        : [`${at}\t\t${left.join(" ")}${comment === undefined ? "" : ` ${comment}`}`];
     }),
   );
 }
@@ -41,12 +44,17 @@ export function withoutHost(text: string, address: string, name: string): string
 /** Sets the names of an address, in this order, on one line. */
 export function withOnlyHosts(text: string, address: string, names: readonly string[]): string {
   const lines = linesOf(text);
-  const at = lines.findIndex((line) => wordsOf(line)[0] === address);
-  const others = lines.filter((line, index) => index === at || wordsOf(line)[0] !== address);
-  const mine = `${address}\t\t${names.join(" ")}`;
+  const at = lines.findIndex((line) => isOf(line, address));
+  const others = lines.filter((line, index) => index === at || !isOf(line, address));
+  const mine = `${wordsOf(lines[at] ?? "")[0] ?? address}\t\t${names.join(" ")}`;
   if (names.length === 0) return formatLines(others.filter((_, index) => index !== at));
   if (at === -1) return formatLines([...others, mine]);
   return formatLines(others.map((line, index) => (index === at ? mine : line)));
+}
+
+function isOf(line: string, address: string): boolean {
+  const [own] = wordsOf(line);
+  return own !== undefined && canonicalAddress(own) === canonicalAddress(address);
 }
 
 function wordsOf(line: string): string[] {

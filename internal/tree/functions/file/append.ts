@@ -2,7 +2,7 @@ import { type ArgSpec, arg } from "../../../host/modules/mod.ts";
 import { defineState, type StateContext } from "../../function/mod.ts";
 import { findSource, refuseSource } from "../sources/source.ts";
 import { environmentVariables } from "../sources/template-variables.ts";
-import { editArgs, linesOf, planEdit, textOfLines } from "./edit.ts";
+import { editArgs, linesFor, linesOf, planEdit, textOfLines } from "./edit.ts";
 import { rendered, templateArgs } from "./managed.ts";
 import { makedirsArg } from "./parents.ts";
 import { refuseBackup } from "./plan-file.ts";
@@ -31,8 +31,9 @@ export const fileAppend = defineState({
   args,
   refuse: refuseLines,
   async plan(name, args, context) {
-    const wanted = await linesFor(args, context);
+    const given = await givenLines(args, context);
     return planEdit({ name, whenMissing: "create", ...args }, context, (text) => {
+      const wanted = linesFor(text, given);
       const missing = missingFrom(text, wanted, args.ignore_whitespace);
       if (missing.length === 0) return text;
       const start = text === "" || text.endsWith("\n") ? text : `${text}\n`;
@@ -50,8 +51,9 @@ export const filePrepend = defineState({
   },
   refuse: refuseLines,
   async plan(name, args, context) {
-    const wanted = await linesFor(args, context);
+    const given = await givenLines(args, context);
     return planEdit({ name, whenMissing: "create", ...args }, context, (text) => {
+      const wanted = linesFor(text, given);
       const key = keyOf(args.ignore_whitespace);
       const first = linesOf(text).slice(0, wanted.length);
       const isHead =
@@ -71,7 +73,7 @@ function refuseLines({
   return refuseSource(source === undefined ? [] : [source], undefined) ?? refuseBackup(backup);
 }
 
-async function linesFor(
+async function givenLines(
   { text, source, template, context: variables, defaults }: Lines,
   context: StateContext,
 ): Promise<string[]> {

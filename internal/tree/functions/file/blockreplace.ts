@@ -2,7 +2,7 @@ import { arg } from "../../../host/modules/mod.ts";
 import { defineState, StateFailure, type StateFunction } from "../../function/mod.ts";
 import { findSource, refuseSource } from "../sources/source.ts";
 import { environmentVariables } from "../sources/template-variables.ts";
-import { editArgs, linesOf, planEdit, textOfLines } from "./edit.ts";
+import { editArgs, linesFor, linesOf, planEdit, textOfLines } from "./edit.ts";
 import { compileExpression } from "./expression.ts";
 import { rendered, templateArgs } from "./managed.ts";
 import { refuseBackup } from "./plan-file.ts";
@@ -64,13 +64,13 @@ export const fileBlockreplace = defineState({
         const length = lines.slice(from + 1).findIndex((line) => line.includes(end));
         if (length < 0)
           throw new StateFailure(`${name} has the start marker without the end marker after it`);
-        lines.splice(from + 1, length, ...block);
+        lines.splice(from + 1, length, ...linesFor(text, block));
         return sameEnd(text, lines);
       }
       if (lines.some((line) => line.includes(end))) {
         throw new StateFailure(`${name} has the end marker without the start marker before it`);
       }
-      lines.splice(placeIn(lines, args, name), 0, start, ...block, end);
+      lines.splice(placeIn(lines, args, name), 0, start, ...linesFor(text, block), end);
       return textOfLines(lines);
     });
   },

@@ -233,16 +233,76 @@ const cases: Case[] = [
   },
 ];
 
-test.each(cases)("file.$state with $args makes $after of $before", async ({ state, args, before, after }) => {
-  using directory = temporaryDirectory("edit");
-  const path = join(directory.path, "file");
-  writeFileSync(path, before);
-  chmodSync(path, 0o640);
-  const prove = before === after ? proveIdle : proveHonest;
-  await prove(directory.path, fileStates, `file.${state}`, path, args);
-  expect(readFileSync(path, "utf8")).toBe(after);
-  expect(statSync(path).mode & 0o7777).toBe(0o640);
-});
+const windows = "first\r\nsecond\r\n";
+const endings: Case[] = [
+  {
+    state: "blockreplace",
+    args: { marker_start: "S", marker_end: "E", content: ["one\r\ntwo"], append_if_not_found: true },
+    before: windows,
+    after: `${windows}S\r\none\r\ntwo\r\nE\r\n`,
+  },
+  {
+    state: "blockreplace",
+    args: { marker_start: "S", marker_end: "E", content: ["one"] },
+    before: "S\r\nold\r\nE\r\n",
+    after: "S\r\none\r\nE\r\n",
+  },
+  { state: "append", args: { text: ["last"] }, before: windows, after: `${windows}last\r\n` },
+  { state: "append", args: { text: ["last"] }, before: "a\r\nb", after: "a\r\nb\r\nlast\r\n" },
+  {
+    state: "append",
+    args: { text: ["first\r\n"], ignore_whitespace: false },
+    before: "first\nx\n",
+    after: "first\nx\n",
+  },
+  { state: "append", args: { text: ["x"] }, before: "a\r\nb\nc\nd\n", after: "a\r\nb\nc\nd\nx\n" },
+  { state: "prepend", args: { text: ["zero"] }, before: windows, after: `zero\r\n${windows}` },
+  {
+    state: "line",
+    args: { mode: "ensure", content: "new", after: "^first$" },
+    before: windows,
+    after: "first\r\nnew\r\nsecond\r\n",
+  },
+  { state: "line", args: { mode: "delete", match: "^first$" }, before: windows, after: "second\r\n" },
+  {
+    state: "keyvalue",
+    args: { key_values: { a: 2, c: 3 }, append_if_not_found: true },
+    before: "a = 1\r\nb=1\r\n",
+    after: "a = 2\r\nb=1\r\nc=3\r\n",
+  },
+  { state: "comment", args: { regex: "^second$" }, before: windows, after: "first\r\n#second\r\n" },
+  { state: "comment", args: { regex: "^.*$" }, before: "a\n", after: "#a\n" },
+  { state: "uncomment", args: { regex: "^b$" }, before: "a\r\n#b\r\n", after: "a\r\nb\r\n" },
+  {
+    state: "replace",
+    args: { pattern: "^(\\w+)$", repl: "\\1;" },
+    before: windows,
+    after: "first;\r\nsecond;\r\n",
+  },
+  {
+    state: "replace",
+    args: { pattern: "^x", repl: "new", append_if_not_found: true },
+    before: windows,
+    after: `${windows}new\r\n`,
+  },
+  { state: "replace", args: { pattern: "\\r$", repl: "" }, before: windows, after: "first\nsecond\n" },
+  { state: "replace", args: { pattern: "\\r\\n", repl: "\\n" }, before: "a\r\nb\n", after: "a\nb\n" },
+  { state: "replace", args: { pattern: "\\s+$", repl: "" }, before: "a \r\nb\r\n", after: "a\r\nb" },
+];
+
+test.each([...cases, ...endings])(
+  "file.$state with $args makes $after of $before",
+  async ({ state, args, before, after }) => {
+    using directory = temporaryDirectory("edit");
+    const path = join(directory.path, "file");
+    writeFileSync(path, before);
+    chmodSync(path, 0o640);
+    const prove = before === after ? proveIdle : proveHonest;
+    await prove(directory.path, fileStates, `file.${state}`, path, args);
+    expect(readFileSync(path, "utf8")).toBe(after);
+    expect(statSync(path).mode & 0o7777).toBe(0o640);
+  },
+);
 
 test("some states create a missing file, and the others fail", async () => {
   using directory = temporaryDirectory("edit");

@@ -1,3 +1,4 @@
+import { keepLineEnds } from "../../../base/files/line-ends.ts";
 import type { ArgSpec } from "../../../host/modules/mod.ts";
 import { type Plan, type StateContext, StateFailure } from "../../function/mod.ts";
 import { noAttributes } from "./attributes.ts";
@@ -19,6 +20,8 @@ interface EditWish {
   show_changes: boolean | undefined;
   follow_symlinks: boolean | undefined;
   makedirs?: boolean | undefined;
+  /** Whether the change itself looks at carriage returns; otherwise it never sees those of line ends. */
+  isRaw?: boolean | undefined;
   /** What to do when the file does not exist; fails by default. */
   whenMissing?: "create" | "ignore" | undefined;
 }
@@ -54,7 +57,7 @@ export async function planEdit(
     );
   }
   const text = before === undefined ? "" : textOf(readFixed(path), path);
-  const edited = change(text);
+  const edited = wish.isRaw === true ? change(text) : keepLineEnds(text, change);
   if (before !== undefined && edited === text) {
     return { changes: {}, comment: `The file ${path} is in the desired state` };
   }
@@ -83,6 +86,11 @@ function textOf(bytes: Uint8Array, path: string): string {
 export function linesOf(text: string): string[] {
   if (text === "") return [];
   return (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
+}
+
+/** Given lines without carriage returns, unless they are the first ones of a file. */
+export function linesFor(text: string, lines: readonly string[]): readonly string[] {
+  return text === "" ? lines : lines.map((line) => line.replace(/\r$/, ""));
 }
 
 /** Joins lines to a text that ends with a line break. */

@@ -37,8 +37,10 @@ export const fileReplace = defineState({
       args.backslash_literal === true ? { literal: repl } : { template: repl },
     );
     const addition = args.not_found_content ?? repl;
+    // An expression for carriage returns has to see them.
+    const isRaw = /\r|\\(?:r|x0d|u000d|015)/i.test(pattern);
     const whenMissing = args.ignore_if_missing === true ? "ignore" : undefined;
-    return planEdit({ name, whenMissing, ...args }, context, (text) => {
+    return planEdit({ name, whenMissing, isRaw, ...args }, context, (text) => {
       const { text: replaced, found } = replace(text, count);
       if (found > 0) return replaced;
       if (args.append_if_not_found !== true && args.prepend_if_not_found !== true) return text;

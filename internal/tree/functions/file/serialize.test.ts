@@ -52,6 +52,9 @@ test("what an existing file says in addition is kept on request", async () => {
   writeFileSync(path, '{"id": 175928847299117063}');
   await proveHonest(directory.path, fileStates, "file.serialize", path, { ...args, formatter: "json" });
   expect(readFileSync(path, "utf8")).toBe('{"id": 175928847299117063, "a": {"x":9}}');
+  writeFileSync(path, "b: 1.0\r\n");
+  await proveHonest(directory.path, fileStates, "file.serialize", path, args);
+  expect(readFileSync(path, "utf8")).toBe("b: 1.0\r\na:\r\n  x: 9\r\n");
   writeFileSync(path, "when = 2024-01-01\n");
   await proveHonest(directory.path, fileStates, "file.serialize", path, { ...args, formatter: "toml" });
   expect(readFileSync(path, "utf8")).toBe("when = 2024-01-01\n\n[a]\nx = 9\n");

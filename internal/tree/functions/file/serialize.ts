@@ -1,3 +1,4 @@
+import { keepLineEnds } from "../../../base/files/line-ends.ts";
 import type { Plain } from "../../../base/msgpack.ts";
 import { isMap } from "../../../base/plain-map.ts";
 import { formatYaml } from "../../../base/yaml/yaml.ts";
@@ -101,10 +102,16 @@ async function merged(path: string, given: Plain, format: Format, options: Plain
     throw new StateFailure("merge_if_exists: use ini.options_present for this format");
   if (!isMap(given)) throw new StateFailure(`merge_if_exists: the data and ${path} must both be maps`);
   // Loaded here, because few runs need the parsers.
-  if (format === "toml") return (await import("../documents/edit-toml.ts")).editToml(text, given, path);
-  if (format === "yaml") return (await import("../documents/edit-yaml.ts")).editYaml(text, given, path);
+  if (format === "toml") {
+    const { editToml } = await import("../documents/edit-toml.ts");
+    return keepLineEnds(text, (plain) => editToml(plain, given, path));
+  }
+  if (format === "yaml") {
+    const { editYaml } = await import("../documents/edit-yaml.ts");
+    return keepLineEnds(text, (plain) => editYaml(plain, given, path));
+  }
   const { editJson } = await import("../documents/edit-json.ts");
-  return editJson(text, given, path, " ".repeat(indentIn(options)));
+  return keepLineEnds(text, (plain) => editJson(plain, given, path, " ".repeat(indentIn(options))));
 }
 
 function indentIn({ indent }: PlainMap): number {

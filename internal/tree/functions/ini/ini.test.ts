@@ -202,6 +202,13 @@ const edits: Edit[] = [
     after: "[a]\nenv = C=d\nx = 1\n",
   },
   {
+    name: "x.ini",
+    state: "options_present",
+    args: { sections: { s: { k: "new", l: 1 }, t: { m: 2 } } },
+    before: "[s]\r\nk = old\r\n",
+    after: "[s]\r\nk = new\r\nl = 1\r\n\r\n[t]\r\nm = 2\r\n",
+  },
+  {
     name: "any.cnf",
     state: "options_absent",
     args: { sections: { a: ["x"] } },

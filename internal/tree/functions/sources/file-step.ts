@@ -1,3 +1,4 @@
+import { keepLineEnds } from "../../../base/files/line-ends.ts";
 import type { System } from "../../../host/system/system.ts";
 import { describeChange } from "../../function/mod.ts";
 import type { Step } from "../steps.ts";
@@ -13,9 +14,11 @@ export async function editFile(
   edit: (text: string) => string,
 ): Promise<Step[]> {
   const before = system.read(path);
-  const after = edit(before ?? "");
+  const after = keepLineEnds(before ?? "", edit);
   if (after === before) return [];
   const old = before === undefined ? undefined : Buffer.from(before);
   const diff = await describeChange(path, old, Buffer.from(after));
-  return [{ changes: { [path]: diff }, run: () => system.write(path, edit(system.read(path) ?? "")) }];
+  return [
+    { changes: { [path]: diff }, run: () => system.write(path, keepLineEnds(system.read(path) ?? "", edit)) },
+  ];
 }

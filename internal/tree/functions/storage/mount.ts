@@ -1,4 +1,5 @@
 import { quote } from "../../../base/cut.ts";
+import { keepLineEnds } from "../../../base/files/line-ends.ts";
 import type { Mount } from "../../../host/facts/mod.ts";
 import { arg, argumentProblem } from "../../../host/modules/mod.ts";
 import {
@@ -76,7 +77,11 @@ export const mountStates: readonly StateFunction[] = [
       if (differs) {
         steps.push({
           changes: { [fstabPath]: { old: { ...kept }, new: { ...entry } } },
-          run: () => system.write(fstabPath, withEntry(system.read(fstabPath) ?? "", entry)),
+          run: () =>
+            system.write(
+              fstabPath,
+              keepLineEnds(system.read(fstabPath) ?? "", (text) => withEntry(text, entry)),
+            ),
         });
       }
       return planSteps(steps, says(name, "mounted", `${name} is mounted as requested`));
@@ -104,7 +109,11 @@ export const mountStates: readonly StateFunction[] = [
       for (const kept of persist ? entriesOf(system, name, real) : []) {
         steps.push({
           changes: { [fstabPath]: { old: { ...kept }, new: "" } },
-          run: () => system.write(fstabPath, withoutEntry(system.read(fstabPath) ?? "", kept.path)),
+          run: () =>
+            system.write(
+              fstabPath,
+              keepLineEnds(system.read(fstabPath) ?? "", (text) => withoutEntry(text, kept.path)),
+            ),
         });
       }
       return planSteps(steps, says(name, "unmounted", `nothing is mounted on ${name}`));

@@ -1,4 +1,5 @@
 import { quote } from "../../../base/cut.ts";
+import { keepLineEnds } from "../../../base/files/line-ends.ts";
 import { arg } from "../../../host/modules/mod.ts";
 import { systemOf } from "../../../host/system/system.ts";
 import { defineState, type Plan, type StateContext, type StateFunction } from "../../function/mod.ts";
@@ -32,7 +33,10 @@ function planAlias(name: string, target: string | undefined, context: StateConte
   const read = () => system.read(aliasesPath) ?? "";
   const before = targetIn(read(), name);
   const run = async () => {
-    system.write(aliasesPath, withAlias(read(), name, target));
+    system.write(
+      aliasesPath,
+      keepLineEnds(read(), (text) => withAlias(text, name, target)),
+    );
     // The mail server reads a database that this program makes of the file.
     if (system.has("newaliases")) await system.run(["newaliases"]);
   };

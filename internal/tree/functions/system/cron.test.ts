@@ -67,6 +67,14 @@ const nightly = (line: string) =>
   `MAILTO=me\n${tag}\n# SALT_CRON_IDENTIFIER:nightly\n${line}\n0 5 * * * /bin/other\n`;
 const entry = { identifier: "nightly", minute: 30, hour: 2 };
 
+test("a crontab with CR LF keeps its line ends", async () => {
+  const before = "MAILTO=me\r\n0 5 * * * /bin/other\r\n";
+  expect(await apply(before, "cron.present", "/bin/other", { minute: 0, hour: 5 })).toBeUndefined();
+  expect(await apply(before, "cron.present", "/bin/x", { minute: 1, hour: 2 })).toBe(
+    `${before}1 2 * * * /bin/x\r\n`,
+  );
+});
+
 describe("a crontab that Salt wrote", () => {
   test.each<[string, CronCall, string | undefined]>([
     [nightly("30 2 * * * /bin/x"), ["cron.present", "/bin/x", entry], undefined],

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { quote } from "../../../base/cut.ts";
 import { defined } from "../../../base/defined.ts";
 import { shownText } from "../../../base/files/byte-text.ts";
+import { keepLineEnds } from "../../../base/files/line-ends.ts";
 import type { Plain } from "../../../base/msgpack.ts";
 import { arg } from "../../../host/modules/mod.ts";
 import { localUsers } from "../../../host/system/accounts/mod.ts";
@@ -144,14 +145,16 @@ async function planEdit(
   const system = systemOf(context);
   // An earlier state may create the user, or install cron; until then the crontab counts as empty.
   const isThere = system.has("crontab") && (localUsers(system).has(user) || user === "root");
-  const read = async () => parseCrontab(await readCrontab(system, user));
-  const changes = edit(isThere ? await read() : parseCrontab(""));
+  const changes = edit(parseCrontab(isThere ? await readCrontab(system, user) : ""));
   if (Object.keys(changes).length === 0) return unchanged(`the crontab of ${user} is in the desired state`);
   const run = async () => {
     requireUser(system, user);
-    const crontab = await read();
-    edit(crontab);
-    await writeCrontab(system, user, crontab.text());
+    const edited = keepLineEnds(await readCrontab(system, user), (text) => {
+      const crontab = parseCrontab(text);
+      edit(crontab);
+      return crontab.text();
+    });
+    await writeCrontab(system, user, edited);
   };
   return planSteps([{ changes, run }], says(`the crontab of ${user}`, "changed"));
 }

@@ -1,5 +1,7 @@
 import { isIP } from "node:net";
 import { quote } from "../../../base/cut.ts";
+import { keepLineEnds } from "../../../base/files/line-ends.ts";
+import { canonicalAddress } from "../../../base/names/ip-address.ts";
 import { arg } from "../../../host/modules/mod.ts";
 import {
   hostsPath,
@@ -25,10 +27,13 @@ export const hostStates: readonly StateFunction[] = [
     plan(name, { ip: addresses, clean = false }, context) {
       refuseWith(refuseHost(name));
       return planHosts(systemOf(context), `the host ${name}`, (text) => {
-        const others = addressesOf(text, name).filter((each) => clean && !addresses.includes(each));
+        const others = addressesOf(text, name).filter(
+          (each) => clean && !addresses.some((address) => canonicalAddress(address) === each),
+        );
         const cleaned = others.reduce((left, each) => withoutHost(left, each, name), text);
         return addresses.reduce(
-          (left, each) => (parseHosts(left).get(each)?.includes(name) ? left : withHost(left, each, name)),
+          (left, each) =>
+            parseHosts(left).get(canonicalAddress(each))?.includes(name) ? left : withHost(left, each, name),
           cleaned,
         );
       });
@@ -56,7 +61,7 @@ export const hostStates: readonly StateFunction[] = [
     plan(name, { hostnames }, context) {
       refuseWith(refuseAddresses([name]));
       return planHosts(systemOf(context), `the address ${name}`, (text) => {
-        const now = parseHosts(text).get(name) ?? [];
+        const now = parseHosts(text).get(canonicalAddress(name)) ?? [];
         return now.join(" ") === hostnames.join(" ") ? text : withOnlyHosts(text, name, hostnames);
       });
     },
@@ -65,8 +70,8 @@ export const hostStates: readonly StateFunction[] = [
 
 function planHosts(system: System, what: string, edit: (text: string) => string): Plan {
   const before = system.read(hostsPath) ?? "";
-  const after = edit(before);
-  const run = () => system.write(hostsPath, edit(system.read(hostsPath) ?? ""));
+  const after = keepLineEnds(before, edit);
+  const run = () => system.write(hostsPath, keepLineEnds(system.read(hostsPath) ?? "", edit));
   const steps = after === before ? [] : [{ changes: { [hostsPath]: difference(before, after) }, run }];
   return planSteps(steps, says(what, "changed", `${what} is in the desired state`));
 }

@@ -1,4 +1,5 @@
 import { quote } from "../../../base/cut.ts";
+import { keepLineEnds } from "../../../base/files/line-ends.ts";
 import {
   canonicalLocale,
   isSupported,
@@ -64,7 +65,11 @@ export const localeStates: readonly StateFunction[] = [
       const text = system.read(path) ?? "";
       const now = langOf(text);
       const isSame = now !== undefined && canonicalLocale(now) === canonicalLocale(wanted);
-      const run = () => system.write(path, withLang(system.read(path) ?? "", wanted));
+      const run = () =>
+        system.write(
+          path,
+          keepLineEnds(system.read(path) ?? "", (plain) => withLang(plain, wanted)),
+        );
       return planSteps(
         isSame ? [] : [{ changes: { LANG: { old: now ?? "", new: wanted } }, run }],
         says("the locale of the system", `set to ${wanted}`, `the locale of the system is ${wanted}`),

@@ -1,3 +1,4 @@
+import { keepLineEnds } from "../../../base/files/line-ends.ts";
 import { arg } from "../../../host/modules/mod.ts";
 import {
   configuredValue,
@@ -42,7 +43,11 @@ export const sysctlStates: readonly StateFunction[] = [
       if (configured !== value) {
         steps.push({
           changes: { [config]: { old: configured ?? "", new: value } },
-          run: () => system.write(config, withValue(text, name, value)),
+          run: () =>
+            system.write(
+              config,
+              keepLineEnds(text, (plain) => withValue(plain, name, value)),
+            ),
         });
       }
       return planSteps(steps, says(name, `set to ${value}`, `${name} is ${value}`));
