@@ -63,7 +63,7 @@ function leftOutLine(groups: readonly Group[], jid: string): string {
 /** Whether each peel of a group is named: those that ended, and not well. */
 const isNamed = ({ outcome }: Group) => !outcome.startsWith("ok") && outcome !== outcomeWord("pending");
 
-/** What stands in the column of the peels: of a group whose names follow below it, only how many. */
+/** The text in the column of the peels: of a group whose names follow below it, only how many. */
 function headOf(group: Group): string {
   const { text, folded } = namesOf(group.peels);
   return folded && isNamed(group) ? peelCount(group.peels.length) : text;

@@ -62,7 +62,7 @@ test("what the bus has newer is never put back, also where its signer does not c
   }
 });
 
-test("a record under the name of another operator is no decision, and the last one of a removed operator is", async () => {
+test("a record under the name of another operator is not a decision, and the last one of a removed operator is", async () => {
   const bus = buckets();
   const last = recordOf(3, { disabled: true });
   await bus.operators.put("carl", stored(recordOf(1)).value);

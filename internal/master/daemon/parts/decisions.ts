@@ -43,16 +43,7 @@ export const decisions = {
       const { storage, vouchers } = opened;
       const outside = openLog(resolve(config.decisions_log), clock, log);
       stack.defer(() => outside.close());
-      const judge = createReleaseJudge({
-        fleet: keys.account.publicKey,
-        ...{ registry: operators.registry, clock },
-        mayRelease: (names) => roles.scopesOf(names).includes("states release"),
-      });
-      const operatorJudge = createRecordJudge({ registry: operators.registry, clock });
-      for (const { bucket, value } of outside.log.known()) {
-        if (bucket === "releases") judge.remember(value);
-        if (bucket === "operators") operatorJudge.remember(value);
-      }
+      const { judge, operatorJudge } = judgesOf({ base, operators, roles, known: outside.log.known() });
       const { enrollments, revocations, releases: released, operators: registered } = storage;
       const reconciler = startDecisionReconciler({
         buckets: { enrollments, revocations, releases: released, operators: registered },
@@ -137,4 +128,28 @@ function openLog(path: string, clock: Clock, log: Log): { log: DecisionLog; onDi
     lock?.release();
     return without(describeError(cause));
   }
+}
+
+/** Judges of records of releases and operators, which know what the log has. */
+function judgesOf({
+  base: { keys, clock },
+  operators: { registry },
+  roles,
+  known,
+}: {
+  base: MasterDeps;
+  operators: Operators;
+  roles: Roles;
+  known: ReturnType<DecisionLog["known"]>;
+}) {
+  const judge = createReleaseJudge({
+    ...{ fleet: keys.account.publicKey, registry, clock },
+    mayRelease: (names) => roles.scopesOf(names).includes("states release"),
+  });
+  const operatorJudge = createRecordJudge({ registry, clock });
+  for (const { bucket, value } of known) {
+    if (bucket === "releases") judge.remember(value);
+    if (bucket === "operators") operatorJudge.remember(value);
+  }
+  return { judge, operatorJudge };
 }
