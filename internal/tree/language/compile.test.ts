@@ -296,8 +296,8 @@ const bad: [string, Tree, string[]][] = [
   ],
   [
     "extend of nothing",
-    { "a.sls": "extend:\n  y:\n    test: []\nx: test.nop" },
-    ["a.sls:2: extend: no state has the id y (did you mean x?)"],
+    { "a.sls": "extend:\n  sites:\n    test: []\nsite: test.nop" },
+    ["a.sls:2: extend: no state has the id sites (did you mean site?)"],
   ],
   [
     "extend of another module",

@@ -59,8 +59,8 @@ describe("use", () => {
   });
 
   test("of a state that does not exist", async () => {
-    expect(await problemsOf("y:\n  file.managed:\n    - name: /y\n    - use: [{file: x}]")).toEqual([
-      "use: no state matches file: x (did you mean y?)",
+    expect(await problemsOf("site:\n  file.managed:\n    - name: /y\n    - use: [{file: site-1}]")).toEqual([
+      "use: no state matches file: site-1 (did you mean site?)",
     ]);
   });
 });
