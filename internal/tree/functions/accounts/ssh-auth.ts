@@ -1,4 +1,5 @@
 import { quote } from "../../../base/cut.ts";
+import { keepLineEnds } from "../../../base/files/line-ends.ts";
 import { type ArgSpec, arg } from "../../../host/modules/mod.ts";
 import { localUsers } from "../../../host/system/accounts/mod.ts";
 import {
@@ -126,7 +127,8 @@ function planKeys(
     const now = localUsers(system).get(name);
     if (now === undefined) throw new StateFailure(`user ${name} does not exist on this host`);
     const file = homePath(config, now);
-    await writeUserFile(system, now, file, edit(system.readOwn(file) ?? "").text);
+    const text = keepLineEnds(system.readOwn(file) ?? "", (plain) => edit(plain).text);
+    await writeUserFile(system, now, file, text);
   };
   return planSteps([{ changes, run }], {
     fine: "",

@@ -46,6 +46,17 @@ test("a server is forgotten, also where its name is hashed", async () => {
   );
 });
 
+test("line ends of a file that stay are kept, and new lines have them", async () => {
+  const kept = `# kept\r\ny ssh-rsa ${two}\r\n`;
+  expect(await edited("present", kept, { key: one })).toBe(`${kept}x.test ssh-rsa ${one}\r\n`);
+  expect(await edited("present", `${kept}y,x.test ssh-rsa ${two}\r\n`, { key: one })).toBe(
+    `${kept}y ssh-rsa ${two}\r\nx.test ssh-rsa ${one}\r\n`,
+  );
+  expect(await edited("absent", `${kept}x.test ssh-rsa ${one}\r\n`, {})).toBe(kept);
+  const { plan, system } = await planOn({ files: { [path]: kept } }, "ssh_known_hosts.absent", "x.test", {});
+  expect([plan.changes, system.files.get(path)]).toEqual([{}, kept]);
+});
+
 test("a server with another key is not accepted", async () => {
   await expect(edited("present", "", { fingerprint: "0".repeat(64) })).rejects.toThrow(
     "has no key with the fingerprint",

@@ -1,4 +1,5 @@
 import { quote } from "../../../base/cut.ts";
+import { keepLineEnds } from "../../../base/files/line-ends.ts";
 import { type ArgSpec, arg } from "../../../host/modules/mod.ts";
 import { localUsers } from "../../../host/system/accounts/mod.ts";
 import {
@@ -115,10 +116,14 @@ async function planFile(
     refuseWith((config ?? "/").startsWith("/") ? undefined : `config: ${config} is not an absolute path`);
     return { user, path: config ?? systemFile };
   };
+  const editKept = async (text: string, isApplied: boolean) => {
+    const edited = await edit(text.replaceAll("\r\n", "\n"), isApplied);
+    return edited === undefined ? undefined : keepLineEnds(text, () => edited);
+  };
   // An earlier state may create the user; until then nothing is known.
   const now = fileOf();
   const before = now === undefined ? "" : (system.readOwn(now.path) ?? "");
-  const after = await edit(before, false);
+  const after = await editKept(before, false);
   const of = `the known hosts of ${named ?? "the system"}`;
   if (after === before) return unchanged(`${of} are in the desired state`);
   const changes: Changes = {
@@ -131,7 +136,7 @@ async function planFile(
     system.forget();
     const file = fileOf();
     if (file === undefined) throw new StateFailure(`user ${named} does not exist on this host`);
-    const text = (await edit(system.readOwn(file.path) ?? "", true)) ?? "";
+    const text = (await editKept(system.readOwn(file.path) ?? "", true)) ?? "";
     if (file.user === undefined) system.write(file.path, text);
     else await writeUserFile(system, file.user, file.path, text);
   };
