@@ -108,6 +108,7 @@ const withoutStorage = new Set([
   // This master knows no identity provider.
   "GET /api/v1/sessions/providers",
   "POST /api/v1/sessions/oidc",
+  "GET /",
   "GET /console",
   "GET /console/",
   "GET /console/*",

@@ -110,7 +110,7 @@ async function arrives(commit: string, environment?: string): Promise<void> {
     (found) => found === commit,
   );
   if (environment === undefined) last = commit;
-  expect((await until(gitfs, ({ status }) => status === "up")).message).toBe("");
+  expect((await until(gitfs, ({ status }) => status === "up")).message).toBe("ok");
 }
 
 /** Waits for the reason, and expects that nothing else came into force. */

@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { lstatSync, readdirSync, readFileSync } from "node:fs";
+import { bytesOfText, textOfBytes } from "../../internal/base/files/byte-text.ts";
 
 // What counts as a secret in the files that tests and binaries write, and how a text is searched for many of
 // them at once.
@@ -34,16 +34,17 @@ export function secretsIn(text: string): Secret[] {
   return [...found, ...keys.map((value): Secret => ({ kind: "private key", value }))];
 }
 
-/** The secrets in the files below a directory that only their owner may read. */
+/** The secrets in the files below a directory that only their owner may read. Names need not be UTF-8. */
 export function secretsBelow(directory: string): Secret[] {
-  return readdirSync(directory, { withFileTypes: true }).flatMap((entry): Secret[] => {
-    const path = join(directory, entry.name);
-    if (entry.isDirectory()) return skipped.has(entry.name) ? [] : secretsBelow(path);
-    if (!entry.isFile()) return [];
-    const { mode, size } = statSync(path);
-    if ((mode & 0o077) !== 0 || size > largestFile) return [];
-    const text = readFileSync(path, "latin1");
-    const token = /token/.test(entry.name) && /^\S+\s*$/.test(text) ? text.trim() : "";
+  return readdirSync(bytesOfText(directory), { encoding: "buffer" }).flatMap((bytes): Secret[] => {
+    const name = textOfBytes(bytes);
+    const path = `${directory}/${name}`;
+    const at = bytesOfText(path);
+    const stats = lstatSync(at);
+    if (stats.isDirectory()) return skipped.has(name) ? [] : secretsBelow(path);
+    if (!stats.isFile() || (stats.mode & 0o077) !== 0 || stats.size > largestFile) return [];
+    const text = readFileSync(at, "latin1");
+    const token = /token/.test(name) && /^\S+\s*$/.test(text) ? text.trim() : "";
     return [...(token.length >= minSecret ? [{ kind: "token", value: token }] : []), ...secretsIn(text)];
   });
 }
