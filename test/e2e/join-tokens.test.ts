@@ -315,7 +315,7 @@ describe("svc enroll token create", () => {
 
   test.each([
     [["--uses", "0"], '--uses: "0" is not a number from 1 to 10000'],
-    [["--ttl", "31d"], "ttl must be 1m to 30d"],
+    [["--ttl", "31d"], "--ttl: must be 1m to 30d"],
     [["--label", "env"], "is not a change of a label"],
     [["--label", "a=1", "--label", "a=2"], "--label: a appears twice"],
     [["--url", "http://a"], "must be https://host:port"],
