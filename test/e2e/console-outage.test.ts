@@ -91,6 +91,7 @@ test("a frozen bus: a page that is loaded says at once what is wrong and what to
 
 test("a frozen bus: nobody can sign in, and is told so in words for people", async () => {
   const { page, master } = fleet;
+  await page.until(isLive);
   await fleet.signOut();
   await frozen(async () => {
     await page.type("#token", master.token);

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { hrefOf } from "./router.ts";
 
 /**
@@ -40,9 +40,9 @@ export function Page(props: {
   );
 }
 
-/** Names the tab of the browser after what it shows. */
+/** Names the tab of the browser after what it shows, in the same moment in which it shows it. */
 export function useTab(name: string | undefined): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (name !== undefined) document.title = `${name} · svc`;
   }, [name]);
 }

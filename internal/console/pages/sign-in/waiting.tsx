@@ -1,4 +1,4 @@
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import type { App } from "../../api/mod.ts";
 import { Mark } from "../../kit/mark.tsx";
 
@@ -6,7 +6,8 @@ import { Mark } from "../../kit/mark.tsx";
 export function Waiting({ app: { session } }: { app: App }) {
   const outage = session.outage.value;
   const isBus = outage?.status !== 0;
-  useEffect(() => {
+  // In the same moment in which the page says it.
+  useLayoutEffect(() => {
     document.title = outage === undefined ? "svc" : "No answer \u00b7 svc";
   }, [outage]);
   if (outage === undefined) {
