@@ -70,7 +70,7 @@ test("damaged credentials are named once, with what to do; restored, the peel co
   await running.log.logged("bus not reachable", ({ attempt }) => attempt === 2);
   writeFileSync(creds, peel.credentials, { mode: 0o600 });
   await running.ready;
-  expect(await readiness(running)).toBe("200 ");
+  expect(await readiness(running)).toBe("200 ok");
   expect(reported(running, "damaged")).toHaveLength(1);
   expect(reported(running, "bus not reachable")).toEqual([]);
 }, 60_000);
@@ -147,7 +147,7 @@ test("a suspended peel says so, and is ready again when it is resumed", async ()
   await running.log.logged("bus reconnected");
   await until(
     () => readiness(running),
-    (answer) => answer === "200 ",
+    (answer) => answer === "200 ok",
   );
 }, 60_000);
 

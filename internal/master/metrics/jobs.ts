@@ -10,7 +10,7 @@ export interface JobMetrics {
   jobDispatched(seconds: number): void;
   /** Time from the creation of a job that this master dispatched to one return, seconds. */
   jobReturned(seconds: number): void;
-  /** This master wrote the result of a job, or updated it because of late returns. */
+  /** This master wrote the result of a job, or updated it because of returns that it had not seen. */
   jobSettled(job: { status: string; counts: Counts }, before: { counts: Counts } | undefined): void;
   /**
    * A peel's schedule sent a result: it was stored as a job, was a repeat, was refused, or was beyond
@@ -43,7 +43,7 @@ export function countJobs(
   const jobs = counter("svc_jobs_total", "Jobs whose result this master wrote, by status", ["status"]);
   const targets = counter(
     "svc_job_targets_total",
-    "Targets of jobs whose result this master wrote, by outcome; a late return is also counted under its outcome",
+    "Targets of jobs whose result this master wrote, by outcome; a late return changes none",
     ["outcome"],
   );
   const scheduled = counter("svc_schedule_results_total", "Results of the schedules of peels, by result", [
