@@ -63,7 +63,10 @@ test("a master that serves has every check, and all are up", async () => {
   const { code, status, checks } = await readiness();
   expect([code, status, Object.keys(checks).sort()]).toEqual([200, "ok", names]);
   for (const [name, check] of Object.entries(checks)) {
-    expect([name, check]).toEqual([name, { status: "up", message: expect.stringMatching(/./), latency_ms: expect.any(Number) }]);
+    expect([name, check]).toEqual([
+      name,
+      { status: "up", message: expect.stringMatching(/./), latency_ms: expect.any(Number) },
+    ]);
   }
   const health = await fetch(`${master.healthUrl}/healthz`);
   expect([health.status, await health.json()]).toMatchObject([200, { status: "ok", component: "master" }]);
