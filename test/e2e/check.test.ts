@@ -11,7 +11,7 @@ import type { StepResult } from "../../internal/program/diagnosis/step.ts";
 import { startBus, type TestBus } from "../harness/bus.ts";
 import { recordingLog } from "../harness/log.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
-import { enrollPeel } from "../harness/peel-connection.ts";
+import { enrollPeel, operate } from "../harness/peel-connection.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 import { startTraceReceiver } from "../harness/trace-receiver.ts";
 
@@ -48,6 +48,7 @@ test("a master that works passes every step, and nothing is written", async () =
   const before = filesBelow(bus.dir);
   const results = await checkedMaster();
   expect(results.filter(({ level }) => level !== "ok")).toEqual([]);
+  expect(found(results, "data directory")?.message).toBe("none is needed, as no files come from Git");
   expect(filesBelow(bus.dir)).toEqual(before);
 });
 
@@ -66,6 +67,15 @@ test("a master is told of a CA that does not verify the bus, and of a bus that i
   const wrongCa = await checkedMaster("--bus-ca", other.caFile);
   expect(levels(wrongCa)).toMatchObject({ "bus connection": "ok", "bus TLS": "fail", storage: "skip" });
   const nobody = await checkedMaster("--bus-url", "tls://127.0.0.1:1");
+  expect(found(nobody, "bus connection")).toMatchObject({
+    message: "no connection to 127.0.0.1:1: connection refused",
+    next: "start the bus (where embedded_bus is set: svc-master), open the port in the firewalls, or correct the URL",
+  });
+  const itsOwn = await checkedMaster("--bus-url", "tls://127.0.0.1:1", "--embedded-bus");
+  expect(found(itsOwn, "bus connection")).toMatchObject({
+    level: "fail",
+    next: "start svc-master: it runs this bus (embedded_bus)",
+  });
   expect(levels(nobody)).toMatchObject({ "bus name": "ok", "bus connection": "fail", "bus TLS": "skip" });
   const foreign = await checkedMaster("--bus-url", other.url, "--bus-ca", other.caFile);
   expect(levels(foreign)).toMatchObject({ "bus TLS": "ok", "bus credentials": "fail", storage: "skip" });
@@ -159,6 +169,28 @@ test("a peel is looked at before and after its enrollment, and nothing is writte
   writeFileAtomic(join(dir.path, "auth", `${peelId}.creds`), credentials, secretMode);
   const after = await checkedPeel(dir.path, ...flags);
   expect(after.filter(({ level }) => level !== "ok")).toEqual([]);
+});
+
+test("a peel that was revoked is told so, and how it enrolls again", async () => {
+  using dir = temporaryDirectory("check-peel");
+  const { credentials, enrollmentId, seed } = await enrollPeel(master, "web-2");
+  const auth = join(dir.path, "auth");
+  makeDirectory(auth, 0o700);
+  const contents = { creds: credentials, seed: `${seed}\n`, enrollment: `${enrollmentId}\n` };
+  for (const [end, text] of Object.entries(contents)) {
+    writeFileAtomic(join(auth, `web-2.${end}`), text, secretMode);
+  }
+  const flags = ["--id", "web-2", "--bus-url", bus.url, "--enroll-ca-pin", spkiPin(master.ca)];
+  const before = await checkedPeel(dir.path, ...flags);
+  expect(found(before, "enrollment")?.level).toBe("ok");
+  expect((await operate(master, enrollmentId, "revoke")).status).toBe(200);
+  const after = await checkedPeel(dir.path, ...flags);
+  expect(found(after, "enrollment")).toEqual({
+    ...{ step: "enrollment", level: "fail" },
+    message: `the enrollment ${enrollmentId} of this peel was revoked`,
+    next: `if this host shall be a peel, delete ${auth}/web-2.creds and ${auth}/web-2.enrollment, and restart the peel: it enrolls again`,
+  });
+  expect(found(after, "bus credentials")?.message).toBe("not checked: it needs enrollment");
 });
 
 test("a peel is told of a master that it must not trust", async () => {

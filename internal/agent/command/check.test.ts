@@ -56,6 +56,13 @@ async function checkOn(hostname: string, dir: string, ...flags: string[]) {
   return (step: string) => results.find((one) => one.step === step);
 }
 
+test("masters: one that is not there is named once, in words of this program", async () => {
+  expect((await check(host(), "--master-url", nobody))("masters")).toEqual({
+    ...{ step: "masters", level: "fail", message: "https://127.0.0.1:1: connection refused" },
+    next: "start the master, open its port in the firewalls, or correct master_url",
+  });
+});
+
 test("identity: the peel is named by its configuration, by what it enrolled as, and by its host", async () => {
   const named = async (dir: string, ...flags: string[]) =>
     (await check(dir, "--master-url", nobody, ...flags))("identity");

@@ -31,11 +31,19 @@ import {
   knownPeelId,
   readEnrollmentId,
 } from "../identity/mod.ts";
-import { acrossRotations, masterUrls, parseObject, rungOf } from "../joining/mod.ts";
+import {
+  acrossRotations,
+  createMasterClient,
+  type MasterClient,
+  masterUrls,
+  parseObject,
+  rungOf,
+} from "../joining/mod.ts";
 import { builtinBusAdvice, builtinBusUrl } from "../link/mod.ts";
 import { checkSchedule } from "../schedule/mod.ts";
 import { outrank, readAccepted, type Ways } from "../succession/mod.ts";
 import { readRoots } from "../trust/mod.ts";
+import { inspectEnrollment } from "./inspect-enrollment.ts";
 import { inspectSuccession } from "./inspect-succession.ts";
 
 const timeoutMs = 5_000;
@@ -61,6 +69,8 @@ interface Context extends CheckOptions, BusContext {
   discovered: readonly string[] | undefined;
   /** URLs of masters that this peel cannot verify. */
   untrusted: string[];
+  /** A master that answered. */
+  master: MasterClient | undefined;
 }
 
 /** What a peel needs, in the order in which it needs it. */
@@ -106,7 +116,7 @@ const steps: readonly Step<Context>[] = [
   {
     name: "enrollment",
     needs: ["identity"],
-    check({ files, authDir, clock, config }) {
+    async check({ files, authDir, clock, config, master }) {
       const text = readTextIfPresent(files().credentials);
       const next =
         recoverable(files(), config()) ?? `revoke the peel with svc enroll revoke, ${enrollAgain(files())}`;
@@ -121,8 +131,10 @@ const steps: readonly Step<Context>[] = [
         };
       }
       const found = judgeText(files().credentials, text, clock.now(), next);
-      if (found.level === "warn") return { ...found, next: renewsItself };
-      return found.level === "ok" ? findOpenSecrets(authDir()) : found;
+      if (found.level === "fail") return found;
+      const refused = master === undefined ? undefined : await inspectEnrollment(files(), master);
+      if (refused !== undefined) return refused;
+      return found.level === "ok" ? findOpenSecrets(authDir()) : { ...found, next: renewsItself };
     },
   },
   {
@@ -196,6 +208,7 @@ async function checkMasters(context: Context): Promise<Finding> {
       if (document === undefined) {
         throw new SvcError("unavailable", `${url} is not a master (status ${answer.status})`);
       }
+      context.master ??= createMasterClient({ urls: [url], trust, clock, log, signal, jitter: () => 0 });
       context.discovered ??= checkDiscovered("nats_urls of the bootstrap document", document.nats_urls);
       date = Date.parse(answer.headers.get("date") ?? "");
     } catch (thrown) {
@@ -204,7 +217,8 @@ async function checkMasters(context: Context): Promise<Finding> {
         next = "see the step succession, and compare svc ca fingerprint with enroll_ca_pin in peel.yaml";
         context.untrusted.push(url);
       }
-      failures.push(thrown instanceof SvcError ? thrown.message : `${url}: ${String(thrown)}`);
+      const words = describeError(thrown);
+      failures.push(words.startsWith(url) ? words : `${url}: ${words}`);
     }
   }
   if (failures.length === urls.length) {
@@ -250,6 +264,7 @@ export async function checkPeel(options: CheckOptions): Promise<StepResult[]> {
     ...options,
     discovered: undefined,
     untrusted: [],
+    master: undefined,
     ways: waysNow,
     config: () => waysNow().config,
     peelId,

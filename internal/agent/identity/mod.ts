@@ -6,6 +6,7 @@ export {
   type IdentityFiles,
   identityFiles,
   knownPeelId,
+  loadKey,
   loadOrCreateKey,
   resolvePeelId,
 } from "./identity.ts";

@@ -430,7 +430,8 @@ export function isInbox(reply: string | undefined): boolean {
 }
 
 const hints: Record<string, string> = {
-  CONNECTION_REFUSED: "connection refused; is the bus running there?",
+  CONNECTION_REFUSED:
+    "connection refused: start the bus there, or the svc-master that runs it (embedded_bus)",
   AUTHORIZATION_VIOLATION: "the server refused these credentials",
   SERVER_OPT_NA: "the server does not offer TLS",
   TIMEOUT: "no answer in time",

@@ -126,7 +126,9 @@ async function greet({ host, port }: ServerPlace, closing: Closing): Promise<Gre
   return promise.catch((thrown) => {
     socket.destroy();
     if (thrown instanceof SvcError) throw thrown;
-    throw new SvcError("unavailable", `no connection to ${host}:${port}: ${describeError(thrown)}`);
+    const isRefused = thrown instanceof Error && "code" in thrown && thrown.code === "ECONNREFUSED";
+    const reason = isRefused ? "connection refused" : describeError(thrown);
+    throw new SvcError("unavailable", `no connection to ${host}:${port}: ${reason}`);
   });
 }
 

@@ -1,6 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
+import { networkWords } from "./network-words.ts";
 
 const tls13 = 772;
 const tls12 = 771;
@@ -59,7 +60,7 @@ export async function openExchange(
   options: Pick<ExchangeOptions, "url" | "method" | "headers" | "body" | "verify">,
   signal: AbortSignal,
 ): Promise<Response> {
-  const response = await fetch(options.url, {
+  const response = await send(options.url, {
     method: options.method ?? "GET",
     // Without compression the limit counts the bytes that were received.
     headers: { "Accept-Encoding": "identity", ...options.headers },
@@ -74,6 +75,17 @@ export async function openExchange(
     throw new SvcError("unavailable", `a redirect (status ${response.status}); redirects are never followed`);
   }
   return response;
+}
+
+/** Sends it. @throws SvcError `unavailable` for what goes wrong below TLS, in words of our own */
+async function send(url: string, init: BunFetchRequestInit): Promise<Response> {
+  try {
+    return await fetch(url, init);
+  } catch (thrown) {
+    const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
+    const words = networkWords(code, new URL(url).hostname);
+    throw words === undefined ? thrown : new SvcError("unavailable", words);
+  }
 }
 
 /** A deadline that can be extended. It leaves no listener on its parent signal. */

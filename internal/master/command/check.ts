@@ -196,7 +196,12 @@ const steps: readonly Step<Context>[] = [
   },
   {
     name: "data directory",
-    check: ({ env }) => findUnwritable(dataDir(env)),
+    needs: ["configuration"],
+    check({ config, env }) {
+      // A master keeps there what it clones, and nothing else.
+      if (config()["gitfs.remotes"].length > 0) return findUnwritable(dataDir(env));
+      return { level: "ok", message: "none is needed, as no files come from Git" };
+    },
   },
   {
     name: "bus CA",
@@ -276,6 +281,8 @@ export async function checkMaster(options: CheckOptions): Promise<StepResult[]> 
       tracing: load,
       connectAs,
       knownServers,
+      adviceOnStart: () =>
+        load().embedded_bus ? "start svc-master: it runs this bus (embedded_bus)" : undefined,
       replicasOn: (size: number) => replicasFor(load().storage_replicas, size).replicas,
     };
     return await takeSteps(steps, context);

@@ -25,6 +25,8 @@ export interface BusContext {
   connect(): Promise<Bus>;
   /** What to do where the host of a URL does not exist; absent where the URL is configured. */
   adviceOnName?(): string | undefined;
+  /** How the bus is started, where that is known. */
+  adviceOnStart?(): string | undefined;
   /** The servers that the system account knows, for credentials that may query it. */
   knownServers?(): Promise<readonly BusServerInfo[]>;
   /** How many replicas a master would give to what it stores on a cluster of this size. */
@@ -57,7 +59,9 @@ export function busSteps(
     {
       name: "bus connection",
       needs: ["bus name"],
-      next: "start the bus, open the port in the firewalls, or correct the URL",
+      next: ({ adviceOnStart }) =>
+        adviceOnStart?.() ??
+        "start the bus (where embedded_bus is set: svc-master), open the port in the firewalls, or correct the URL",
       check: ({ urls, client, clock }) =>
         firstOf(urls(), async (url) => {
           const version = await greetServer(placeOf(url), { client: client(), clock });
