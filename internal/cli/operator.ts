@@ -42,7 +42,7 @@ const trialMs = 1_000;
 
 /** The arguments that say how the operator connects. */
 export type OperatorCli = Pick<Cli, "config" | "context" | "env" | "clock" | "random" | "stderr"> &
-  Partial<Pick<Cli, "span" | "warn" | "connectTimeoutMs">>;
+  Partial<Pick<Cli, "span" | "warn" | "connectTimeoutMs" | "command">>;
 
 /**
  * Who is at the keyboard: the name that is recorded as the decider. The name comes from the system by the user id,
@@ -317,12 +317,16 @@ export function confirmAbove(cli: OperatorCli): number {
 }
 
 /** Signs with the key of an operator file; a file without one only names the operator. */
-function requesterOf(file: OperatorFile | undefined, { clock, random }: OperatorCli): Requester | undefined {
+function requesterOf(
+  file: OperatorFile | undefined,
+  { clock, random, command }: OperatorCli,
+): Requester | undefined {
   if (file?.key === undefined) return undefined;
   const { key, name } = file;
   return {
     name,
     key: key.publicKey,
+    ...defined({ command }),
     sign: (subject, body) =>
       signRequest(subject, { body, operator: name, sentAt: clock.now(), nonce: random(nonceBytes) }, key),
   };

@@ -43,6 +43,8 @@ async function renewNow(
     renew.bus.subject,
     encode({ ...input, operator: file.name }),
     patienceMs,
+    undefined,
+    renew.operation.name,
   );
   if (reply === undefined) return;
   const { fleet, jwt, ...reported } = readReply(renew, reply);

@@ -149,9 +149,11 @@ async function send<Answer>(
     for (let limited = 0; ; limited++) {
       reply = undefined;
       for (let left = isHasty ? 0 : moreAttempts; ; left--) {
-        reply = await requestAsOperator(bus, subject, payload, timeoutMs, span).catch((thrown) => {
-          throw explainSilence(thrown);
-        });
+        reply = await requestAsOperator(bus, subject, payload, timeoutMs, span, operation.name).catch(
+          (thrown) => {
+            throw explainSilence(thrown);
+          },
+        );
         if (reply !== undefined || left === 0) break;
         await sleep(bus.clock, pauseMs);
       }

@@ -88,7 +88,7 @@ test("login --new, add, login FILE, whoami, disable: the connection is gone, and
   const refused = await anna.svc("operator", "list");
   expect([refused.code, refused.stderr]).toEqual([
     1,
-    "svc: anna may not ask on svc.admin.operator.list: no role of anna allows it; an operator with role admin changes them with svc operator roles anna ROLE\n",
+    "svc: anna may not list operators (operator list): no role of anna allows it; an operator with role admin changes them with svc operator roles anna ROLE\n",
   ]);
 
   const stateOf = async () => {

@@ -32,6 +32,8 @@ export interface Requester {
   name: string;
   /** The public key that it signs with. */
   key: string;
+  /** The command that connects, such as `enroll list`: a refusal names it. */
+  command?: string;
   /** Encodes a request as the envelope that the operator signs for this subject. */
   sign(subject: string, request: Uint8Array): Uint8Array;
 }

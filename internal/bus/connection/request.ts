@@ -3,6 +3,7 @@ import { describeError, SvcError } from "../../base/errors.ts";
 import { fromOperatorSubject, parseFromOperator } from "../../base/names/operator-subject.ts";
 import type { Span } from "../../base/trace.ts";
 import { type Bus, traceHeaders } from "./connect.ts";
+import { describeForbidden } from "./forbidden.ts";
 import { newInbox } from "./new-inbox.ts";
 
 /** What to do when credentials lack permissions that operators have in this version. */
@@ -13,6 +14,7 @@ export const newerCredentials = "create new ones with svc nats-auth credentials 
  * signs it. It is published below the key of the bus user, which is how the bus says who sent it. A request that another
  * key signs is published on the subject itself, where masters that take signed requests only do not listen.
  *
+ * @param operation its name, such as `enrollments.list`, for a refusal
  * @returns `undefined` when no client serves the subject
  * @throws SvcError as `requestReply`
  */
@@ -22,9 +24,10 @@ export function requestAsOperator(
   payload: Uint8Array,
   timeoutMs: number,
   span?: Pick<Span, "traceparent">,
+  operation?: string,
 ): Promise<Uint8Array | undefined> {
   const { published, data } = asOperator(bus, subject, payload);
-  return requestReply(bus, published, data, timeoutMs, span);
+  return requestReply(bus, published, data, timeoutMs, span, operation);
 }
 
 function asOperator({ requester, user }: Bus, subject: string, payload: Uint8Array) {
@@ -49,13 +52,14 @@ export function streamAsOperator(
   payload: Uint8Array,
   onAnswer: OnAnswer,
   span: Pick<Span, "traceparent"> | undefined = bus.span,
+  operation?: string,
 ): { stop(): void } {
   const { published, data } = asOperator(bus, subject, payload);
   const reply = newInbox(bus);
   const subscription = bus.nats.subscribe(reply, {
     callback(cause, message) {
       if (cause?.isPermissionError() === true) {
-        return onAnswer(new SvcError("forbidden", whyForbidden(bus, published), { cause }));
+        return onAnswer(new SvcError("forbidden", whyForbidden(bus, published, operation), { cause }));
       }
       if (cause !== null) return onAnswer(new SvcError("unavailable", describeError(cause), { cause }));
       if (message.headers?.code === Number(ErrorCode.NoResponders)) return onAnswer("unserved");
@@ -82,6 +86,7 @@ export async function requestReply(
   payload: Uint8Array,
   timeoutMs: number,
   span: Pick<Span, "traceparent"> | undefined = bus.span,
+  operation?: string,
 ): Promise<Uint8Array | undefined> {
   try {
     const options = { timeout: timeoutMs, ...traceHeaders(span?.traceparent) };
@@ -90,7 +95,7 @@ export async function requestReply(
     if (!(cause instanceof NatsError)) throw cause;
     if (isUnserved(cause)) return undefined;
     if (cause.isPermissionError()) {
-      throw new SvcError("forbidden", whyForbidden(bus, subject), { cause });
+      throw new SvcError("forbidden", whyForbidden(bus, subject, operation), { cause });
     }
     const { subject: requested } = parseFromOperator(subject);
     throw new SvcError("unavailable", `no answer on ${requested} within ${timeoutMs / 1000} s`, { cause });
@@ -103,11 +108,10 @@ export function isNotAllowed(thrown: unknown): boolean {
 }
 
 /** The caller, what is missing, and who can grant it. */
-function whyForbidden({ requester }: Bus, published: string): string {
+function whyForbidden({ requester }: Bus, published: string, operation: string | undefined): string {
   const { subject } = parseFromOperator(published);
   if (requester === undefined) return `these credentials may not publish on ${subject}: ${newerCredentials}`;
-  const { name } = requester;
-  return `${name} may not ask on ${subject}: no role of ${name} allows it; an operator with role admin changes them with svc operator roles ${name} ROLE`;
+  return describeForbidden(requester.name, { operation, command: requester.command });
 }
 
 /** Whether a request failed because nobody serves its subject at this moment. */

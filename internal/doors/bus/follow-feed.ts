@@ -62,7 +62,12 @@ export async function* followFeed<Deps, Input extends InputSchema>(
     const place = after === undefined ? {} : { after };
     const requested = { ...fields, ...place, operator, request_id: newRequestId() };
     try {
-      for await (const { items, place } of readParts(bus, subject, encode(requested), signal)) {
+      for await (const { items, place } of readParts(
+        bus,
+        { subject, operation: operation.name },
+        encode(requested),
+        signal,
+      )) {
         failures = 0;
         if (isWaiting) patience?.end();
         isWaiting = false;
@@ -117,13 +122,13 @@ interface Read {
 /** Sends one request, and reads its answer to the end. @throws CutOff when it breaks off */
 async function* readParts(
   bus: Bus,
-  subject: string,
+  { subject, operation }: { subject: string; operation: string },
   request: Uint8Array,
   signal: AbortSignal,
 ): AsyncGenerator<Read, void> {
   signal.throwIfAborted();
   const arrived = createQueue<Parameters<Parameters<typeof streamAsOperator>[3]>[0]>(bus.clock, signal);
-  const streaming = streamAsOperator(bus, subject, request, arrived.put);
+  const streaming = streamAsOperator(bus, subject, request, arrived.put, bus.span, operation);
   const pieces: Uint8Array[] = [];
   try {
     for (let seq = 0; ; seq++) {

@@ -46,6 +46,8 @@ export interface Machine {
 
 /** What a command works with: the machine, the global options, and the ways to say something. */
 export interface Cli extends Machine, Messages {
+  /** The command without the program, such as `enroll list`. */
+  command?: string;
   /** `--config`: the file of the operator's configuration. */
   config?: string;
   /** `--context`: the name of an installed operator file. */

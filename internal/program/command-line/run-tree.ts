@@ -42,7 +42,7 @@ export async function runTree(tree: CommandDef, { argv, ...machine }: CliOptions
     else {
       const args = parseValues(found);
       span = spanOfCommand(found.path.join(" "), machine.clock);
-      cli = createCli(machine, args, messages, span);
+      cli = { ...createCli(machine, args, messages, span), command: found.path.slice(1).join(" ") };
       await found.command.run?.({
         rawArgs: [...found.rest],
         args: { ...args, _: [] } as never,
