@@ -75,7 +75,7 @@ export function judgeCredentials(record: Credentials, now: number, window: Recov
   return {
     level: "warn",
     message: `${message}; the renewal is due since ${sayDuration(Math.floor((now - dueAt) / 1000) * 1000)}, and failed or was not tried`,
-    next: "check the log of the peel for refused renewals",
+    next: "on its host: svc-peel check; once what it names is corrected, the peel renews by itself",
   };
 }
 

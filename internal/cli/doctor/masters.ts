@@ -110,9 +110,16 @@ export const filesStep: Step<DoctorContext> = {
     if (rows.length === 0) return { level: "ok", message: filesTotal(found) };
     const shown = rows.slice(0, maxProblems).map((cells) => cells.join(" "));
     const more = rows.length - shown.length;
-    return { level: "warn", message: `${shown.join("; ")}${more > 0 ? `; and ${more} more` : ""}` };
+    const message = `${shown.join("; ")}${more > 0 ? `; and ${more} more: svc status` : ""}`;
+    return { level: "warn", message, next: nextOfRow(rows[0]) };
   },
 };
+
+/** What to do about refused files, or about a repository that is not read. */
+function nextOfRow([environment, place]: readonly string[] = []): string {
+  if (place === undefined || place === "-") return "see the step masters";
+  return `correct ${place} of environment ${environment}`;
+}
 
 /** The version before does not say, and a role need not allow it. */
 function notShown(thrown: unknown): string {

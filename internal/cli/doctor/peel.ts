@@ -42,7 +42,7 @@ const meanings: Record<EnrollmentState, (record: Enrollment) => Finding> = {
       : {
           level: "fail",
           message: "approved, but the peel has not fetched its credentials",
-          next: `check the log of the peel: it must reach a master; see svc enroll show ${record.id}`,
+          next: "on its host: systemctl status svc-peel, then svc-peel check: it must reach a master over HTTPS",
         },
   rejected: ({ rejectReason }) => ({
     level: "fail",
@@ -155,7 +155,7 @@ const stepsOfReports = ({ beat, report, facts }: PeelReads): readonly Step<Docto
     },
   },
   {
-    ...needsEnrollment("statements", "search the log of the peel for refused statements"),
+    ...needsEnrollment("statements"),
     check: async (context) => judgeStatements(await report(context)),
   },
   {
@@ -202,7 +202,7 @@ function judgeHeartbeat(beat: Awaited<ReturnType<PeelReads["beat"]>>, context: D
 }
 
 function judgeFacts(facts: Awaited<ReturnType<PeelReads["facts"]>>, context: DoctorContext): Finding {
-  const next = "check the log of the peel; its facts are stored when it connects";
+  const next = "on its host: systemctl restart svc-peel: it stores its facts when it connects";
   if (facts === undefined) return { level: "warn", message: "no facts are stored", next };
   const storedAt = Date.parse(facts.stored_at);
   const old = context.clock.now() - storedAt > oldFactsMs;

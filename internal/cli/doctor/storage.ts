@@ -6,7 +6,7 @@ export const storageSteps: readonly Step<DoctorContext>[] = [
   {
     name: "storage",
     needs: ["bus credentials"],
-    next: "check the masters and the log of the bus: JetStream must be enabled; svc doctor --direct looks with direct.creds",
+    next: "svc doctor --direct looks without a master; if that fails too, set jetstream in nats-server.conf on the host of the bus, and restart the bus",
     async check({ probe }) {
       const { missing, count } = await probe();
       if (missing.length === 0) return { level: "ok", message: `${count} buckets and streams exist` };
@@ -28,7 +28,11 @@ export const storageSteps: readonly Step<DoctorContext>[] = [
     async check({ probe }) {
       const { stored_at: storedAt, roundTripMs, requestedAt } = await probe();
       if (storedAt === undefined) {
-        return { level: "warn", message: "not compared: nothing is stored on the bus yet" };
+        return {
+          level: "skip",
+          message: "not compared: the bus stored no value",
+          next: "see the step writes",
+        };
       }
       return judgeClock("the bus", storedAt - requestedAt - roundTripMs / 2, roundTripMs / 2);
     },

@@ -14,6 +14,10 @@ import {
 import { judgeClock, judgeEnd } from "./findings.ts";
 import type { Finding, Step } from "./step.ts";
 
+/** A master that runs the bus issues its certificate; for any other bus, an operator does. */
+const renewBusCertificate =
+  "where svc-master runs the bus, restart it: it issues one; elsewhere, svc ca issue nats-server --force with the names and the directory of the bus, then nats-server --signal reload";
+
 /** The context of the bus steps. */
 export interface BusContext {
   /** Server URLs, in the order to try. */
@@ -71,17 +75,12 @@ export function busSteps(
     {
       name: "bus TLS",
       needs: ["bus connection"],
-      next: "check the log of the bus",
+      next: "set the tls section of nats-server.conf on the host of the bus, and restart the bus; with verify: true there, configure a client certificate here",
       check: ({ urls, ca, client, clock }) =>
         firstOf(urls(), async (url) => {
           const options = { ca: ca(), client: client(), clock };
           const { notAfter, problem } = await inspectCertificate(placeOf(url), options);
-          const ends = judgeEnd(
-            "the certificate of the bus",
-            notAfter,
-            clock.now(),
-            "issue a new one with svc ca issue, and reload the bus",
-          );
+          const ends = judgeEnd("the certificate of the bus", notAfter, clock.now(), renewBusCertificate);
           if (problem === undefined || ends.level === "fail") return ends;
           return {
             level: "fail",
@@ -112,7 +111,7 @@ export function storageSteps(names: readonly [AssetName, ...AssetName[]]): reado
     {
       name: "storage",
       needs: ["bus credentials"],
-      next: "check the log of the bus: JetStream must be enabled, and its disk must not be full",
+      next: "set jetstream in nats-server.conf on the host of the bus, make room on its disk, and restart the bus",
       async check({ connect }) {
         const states = await inspectAssets(await connect(), names);
         const those = (state: string) => names.filter((name) => states.get(name) === state).join(", ");
@@ -144,7 +143,11 @@ export function storageSteps(names: readonly [AssetName, ...AssetName[]]): reado
         const bus = await connect();
         const states = await inspectAssets(bus, [names[0]]);
         if (states.get(names[0]) !== "there") {
-          return { level: "warn", message: "not compared: nothing is stored on the bus yet" };
+          return {
+            level: "warn",
+            message: "not compared: nothing is stored on the bus yet",
+            next: "start a master",
+          };
         }
         const { aheadMs, roundTripMs } = await clockDifference(bus, names[0]);
         return judgeClock("the bus", aheadMs, roundTripMs / 2);
