@@ -9,6 +9,7 @@ import {
 } from "../../program/command-line/mod.ts";
 import { contentWords, releasedWords } from "../../wire/content-words.ts";
 import { countWords, peelCount } from "../job/counts.ts";
+import { waitsFor } from "./waits-for.ts";
 
 /** Peels of a wave that stand on its line. */
 const peelsShown = 6;
@@ -81,6 +82,7 @@ function fieldsOf(view: RolloutView): [string, string][] {
     ["status", `${view.status}${paused}${ending}`],
     ...optional("reason", view.reason),
     ["wave", `${view.wave} of ${view.waves.length}${isLive ? `, ${view.step}` : ""}`],
+    ...optional("waits for", waitsFor(view)),
     ["failures", `${view.failures}, at most ${view.max_failures}`],
     ["timeout", view.timeout],
     ["wave wait", view.wave_wait],
