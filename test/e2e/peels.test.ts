@@ -388,6 +388,18 @@ test.each([
   [["run", "wbe-2", "test.ping"], 1, /the peel "wbe-2" does not exist \(did you mean web-2\.example\?\)/],
   [["run", "wbe-2", "test.ping", "--preview"], 1, /did you mean web-2\.example\?/],
   [["run", "webb*", "test.ping"], 1, /no peel matches the target: see svc peels list/],
+  [
+    ["run", "G@oss:Linux", "test.ping"],
+    1,
+    /^svc: no peel matches the target: no peel has a fact "oss" \(did you mean os\?\)\n$/,
+  ],
+  [["run", "web* and not G@oss:Linux and T@envv:prod", "test.ping", "--preview"], 1, /a fact "oss"/],
+  [["run", "T@envv:prod", "test.ping"], 1, /: no peel has a label "envv" \(did you mean env\?\)\n$/],
+  [["run", "G@os:Plan9 and T@env:none", "test.ping"], 1, /target: see svc peels list/],
+  [["peels", "list", "G@oss:*"], 1, /: no peel has a fact "oss" \(did you mean os\?\)\n$/],
+  [["facts", "count", "os", "T@zzzzzz:prod"], 1, /: no peel has a label "zzzzzz"\n$/],
+  [["states", "status", "P@oss:x"], 1, /: no peel has a fact "oss" \(did you mean os\?\)\n$/],
+  [["rollout", "start", "G@oss:Linux", "test.ping"], 1, /: no peel has a fact "oss" \(did/],
   [["rollout", "start", "wbe-2", "test.ping"], 1, /did you mean web-2\.example\?/],
   [["rollout", "start", "wbe-2", "test.ping", "--dry-run"], 1, /did you mean web-2\.example\?/],
   [["settings", "show", "wbe-1"], 1, /did you mean web-1\.example\?/],
@@ -402,6 +414,15 @@ test.each([
 ])("svc %p ends with %d, and says why", async (words, exit, message) => {
   const ran = await svc(bus, ...words);
   expect([ran.code, ran.stdout, ran.stderr]).toEqual([exit, "", expect.stringMatching(message)]);
+});
+
+test.each([
+  [["run", "G@oss:Linux", "test.ping", "--output", "json"], /a fact "oss" \(did you mean os\?\)$/],
+  [["run", "wbe-2", "test.ping", "--async", "--output", "json"], /"wbe-2" does not exist/],
+  [["rollout", "start", "webb*", "test.ping", "--output", "json"], /target: see svc peels list/],
+])("svc %p prints a document where nobody matches", async (words, error) => {
+  const ran = await svc(bus, ...words);
+  expect([ran.code, JSON.parse(ran.stdout)]).toEqual([1, { error: expect.stringMatching(error) }]);
 });
 
 test("REST answers the same page by page, and refuses who has no token", async () => {

@@ -24,7 +24,7 @@ export const countCommand = command({
       const counted = await request(bus, peelOperations.countFacts, { by: names.join(","), target });
       const { groups, other_groups: more, other_peels: others } = counted;
       if (groups.length === 0)
-        await assertSomeone(target, (id) => request(bus, peelOperations.showPeel, { id }));
+        await assertSomeone(bus, target, (id) => request(bus, peelOperations.showPeel, { id }));
       await cli.print(
         counted,
         () => formatGroups(names, groups, cli),

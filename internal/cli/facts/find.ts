@@ -37,7 +37,7 @@ export const findCommand = command({
         "peels",
       );
       if (found.length === 0)
-        await assertSomeone(target, (id) => request(bus, peelOperations.showPeel, { id }));
+        await assertSomeone(bus, target, (id) => request(bus, peelOperations.showPeel, { id }));
       await cli.print(
         found,
         () => formatFacts(names, found, cli),

@@ -5,6 +5,7 @@ import { jobOperations } from "../../fleet/jobs/mod.ts";
 import { readCall } from "../../host/modules/mod.ts";
 import { type Cli, Exit, type RestWords } from "../../program/command-line/mod.ts";
 import { contentWords, releasedWords } from "../../wire/content-words.ts";
+import { printNobody } from "../nobody.ts";
 import { withBus } from "../operator.ts";
 import { request } from "../request.ts";
 import { approvalsFor, sayWhether } from "../roles/may-do.ts";
@@ -45,7 +46,11 @@ const usualTimeout = "60s";
  *   `unavailable` when none does
  * @throws Exit 1 when not every peel ended well, 130 after Ctrl-C
  */
-export async function runJob(wanted: RunRequest, cli: Cli): Promise<void> {
+export function runJob(wanted: RunRequest, cli: Cli): Promise<void> {
+  return printNobody(cli, () => run(wanted, cli));
+}
+
+async function run(wanted: RunRequest, cli: Cli): Promise<void> {
   const read = workOf(wanted, cli);
   const tree = await readOwnTree(wanted.trees, cli);
   await withBus(cli, async (bus) => {

@@ -1,6 +1,16 @@
 import { expect, test } from "bun:test";
 import type { ShownPeel } from "../../fleet/peels/mod.ts";
-import { columns, headsOf, readColumn, rowOf, sortPeels, usualColumns } from "./columns.ts";
+import {
+  columns,
+  csvRowOf,
+  dataColumns,
+  headsOf,
+  readColumn,
+  rowOf,
+  sortPeels,
+  tableColumns,
+  usualColumns,
+} from "./columns.ts";
 
 const peel = (id: string, more: Partial<ShownPeel> = {}): ShownPeel => ({
   ...{ id, peel_id: id, enrollment_id: `enr-${id}`, state: "active", alive: false, labels: {} },
@@ -42,6 +52,18 @@ test("the last job has a cell for what ran, its id and its time", () => {
     "web-1",
     "web-2",
   ]);
+});
+
+test("a field of CSV has one value, where a table has two in one cell", () => {
+  const last_job = { jid: "job-1", function: "cmd.run", outcome: "timeout", at: "2026-01-09T21:00:00.000Z" };
+  const last_run = { status: "drifted", trigger: "job", run_at: "2026-01-09T22:00:00.000Z" };
+  const known = peel("web-1", { last_job, last_run } as Partial<ShownPeel>);
+  const pairs = ["last_run", "last_run_trigger", "last_job", "last_job_outcome"] as const;
+  expect(csvRowOf(known, pairs)).toEqual(["drifted", "job", "cmd.run", "timeout"]);
+  expect(csvRowOf(peel("web-2"), pairs)).toEqual(["", "", "", ""]);
+  expect(rowOf(known, ["last_run", "last_job"])).toEqual(["drifted job", "cmd.run timeout"]);
+  expect(dataColumns).toEqual(expect.arrayContaining([...pairs]));
+  expect(dataColumns.filter((name) => !tableColumns.includes(name))).toEqual([pairs[1], pairs[3]]);
 });
 
 test("peels are sorted by a column, numbers by their value, and what is not known comes last", () => {

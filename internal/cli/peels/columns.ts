@@ -27,10 +27,12 @@ const cells = {
   commit: ({ commit = "" }) => commit,
   snapshot: ({ snapshot }) => (snapshot === undefined ? "" : hexOf(snapshot)),
   last_run: ({ last_run }) => (last_run === undefined ? "" : `${last_run.status} ${last_run.trigger}`),
+  last_run_trigger: ({ last_run }) => last_run?.trigger ?? "",
   last_run_at: ({ last_run }) => last_run?.run_at ?? "",
   last_run_age: ({ last_run }) => last_run?.run_at ?? "",
   last_job: ({ last_job }) =>
     last_job === undefined ? "" : `${last_job.function} ${last_job.outcome ?? ""}`.trimEnd(),
+  last_job_outcome: ({ last_job }) => last_job?.outcome ?? "",
   last_job_id: ({ last_job }) => last_job?.jid ?? "",
   last_job_at: ({ last_job }) => last_job?.at ?? "",
   last_job_age: ({ last_job }) => last_job?.at ?? "",
@@ -84,7 +86,7 @@ export function formatPeels(
 
 /** The cells of one row; a dash stands for what is not known. */
 export function rowOf(peel: ShownPeel, chosen: readonly Column[]): string[] {
-  return csvRowOf(peel, chosen).map((cell) => cell || "-");
+  return chosen.map((column) => cells[column](peel) || "-");
 }
 
 /** The columns of a spreadsheet: all but those that repeat another one for people. */
@@ -92,9 +94,20 @@ export const dataColumns: readonly Column[] = columns.filter(
   (name) => name !== "since" && name !== "last_job_age" && name !== "last_run_age",
 );
 
-/** The cells of one row as a spreadsheet has them: nothing for what is not known. */
+/** Those of a table: it has no cell for what another one says with it. */
+export const tableColumns: readonly Column[] = dataColumns.filter(
+  (name) => name !== "last_run_trigger" && name !== "last_job_outcome",
+);
+
+/** Where a cell of a table has two values, the first of them: a program would have to split it. */
+const first: Partial<Record<Column, Cell>> = {
+  last_run: ({ last_run }) => last_run?.status ?? "",
+  last_job: ({ last_job }) => last_job?.function ?? "",
+};
+
+/** The cells of one row as a spreadsheet has them: one value in each, and nothing for what is not known. */
 export function csvRowOf(peel: ShownPeel, chosen: readonly Column[]): string[] {
-  return chosen.map((column) => cells[column](peel));
+  return chosen.map((column) => (first[column] ?? cells[column])(peel));
 }
 
 /** Sorts by a column, numbers in texts by their value; what is not known comes last, and equal ones stay in place. */

@@ -22,6 +22,7 @@ import {
   isUsual,
   readColumn,
   sortPeels,
+  tableColumns,
   usualColumns,
 } from "./columns.ts";
 import { printInventory } from "./print-inventory.ts";
@@ -58,8 +59,8 @@ export const listCommand = command({
   },
   async run(args, cli) {
     const named = readListFlag("--columns", args.columns, readColumn);
-    const usual = cli.wide ? dataColumns : usualColumns;
-    const hiddenColumns = dataColumns.filter((column) => !cli.wide && !isUsual(column));
+    const usual = cli.wide ? tableColumns : usualColumns;
+    const hiddenColumns = tableColumns.filter((column) => !cli.wide && !isUsual(column));
     const chosen = named.length === 0 ? usual : named;
     const sort = readFlag("--sort", args.sort, readColumn);
     if (args.alive === true && args.silent === true) {
@@ -73,7 +74,7 @@ export const listCommand = command({
     await withBus(cli, async (bus) => {
       const all = await readPeels(bus, target);
       if (all.length === 0)
-        await assertSomeone(target, (id) => request(bus, peelOperations.showPeel, { id }));
+        await assertSomeone(bus, target, (id) => request(bus, peelOperations.showPeel, { id }));
       const wanted = all.filter(({ alive }) => (alive ? args.silent !== true : args.alive !== true));
       const found = sortPeels(wanted, sort);
       const inCsv = named.length === 0 ? dataColumns : named;

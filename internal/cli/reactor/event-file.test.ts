@@ -35,7 +35,7 @@ test.each([
   ['{"tag": "a", "depth": -1}', "1:23: depth: expected a whole number from 0 on"],
   ['{"tag": "a", "depth": 1.5}', "depth: expected a whole number"],
   ['{"tag": "a", "at": "yesterday"}', "1:20: at: expected a time"],
-  ['{"tag": "a"\n', "2:1: "],
+  ['{"tag": "a"\n', "1:1: the bracket { is not closed"],
 ])("%j is refused with its place", (text, reason) => {
   writeFileSync(path, text);
   expect(() => readEventFile(path)).toThrow(reason);

@@ -15,7 +15,7 @@ import { contentWords, releasedWords } from "../../wire/content-words.ts";
 import { peelCount } from "../job/counts.ts";
 import { requestFrozen } from "../job/frozen.ts";
 import { untilInterrupted } from "../job/interrupt.ts";
-import { withNearestPeel } from "../nobody.ts";
+import { printNobody, withNearestPeel } from "../nobody.ts";
 import { request } from "../request.ts";
 import { type Question, sayWhether } from "../roles/may-do.ts";
 import { watchRollout } from "./follow.ts";
@@ -84,7 +84,7 @@ export async function launchRollout(
     mode === "dry-run"
       ? withNearestPeel(bus, requested.target, () => send(requested))
       : requestFrozen(bus, requested, question, send);
-  const { id, waves, max_failures, content, released } = await started;
+  const { id, waves, max_failures, content, released } = await printNobody(cli, () => started);
   const files = [
     content === undefined ? "" : `\nfiles of ${contentWords(content)}`,
     released === undefined ? "" : `\nfiles ${releasedWords(released)}`,

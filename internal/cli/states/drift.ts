@@ -59,7 +59,7 @@ export const driftCommand = command({
 async function assertTarget(bus: Bus, requested: { target: string; stale: string }): Promise<void> {
   const { counts } = await request(bus, stateOperations.countStates, requested);
   if (countPeels(counts) > 0) return;
-  await assertSomeone(requested.target, (id) => request(bus, stateOperations.showStates, { id }));
+  await assertSomeone(bus, requested.target, (id) => request(bus, stateOperations.showStates, { id }));
 }
 
 /** Peels that drifted, with the states that did. */

@@ -26,7 +26,8 @@ export const statusCommand = command({
       const found = await request(bus, stateOperations.countStates, requested);
       const { counts, groups, groups_left_out: leftOut = 0 } = found;
       const peels = countPeels(counts);
-      if (peels === 0) await assertSomeone(target, (id) => request(bus, stateOperations.showStates, { id }));
+      if (peels === 0)
+        await assertSomeone(bus, target, (id) => request(bus, stateOperations.showStates, { id }));
       await cli.print(found, () => formatGroups(groups, cli));
       if (leftOut > 0) cli.say(`${leftOut} smaller groups are not listed`);
       cli.say(peels === 0 ? "no peels" : `${counts.described} of ${peels} peels are as described`);

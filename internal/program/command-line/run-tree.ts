@@ -77,19 +77,11 @@ function showsColor({ stdout, env }: Machine): boolean {
   return stdout.isTTY === true && !env.NO_COLOR && ![undefined, "", "dumb"].includes(env.TERM);
 }
 
-/** How many hidden columns are named. */
-const maxNamed = 3;
-
-/** Says which columns a table has no room for, and how to see them. */
-export function hiddenHint(heads: readonly string[]): string {
-  const named = heads.slice(0, heads.length === maxNamed + 1 ? maxNamed + 1 : maxNamed);
-  const more = heads.length - named.length;
-  const names = [...named, ...(more > 0 ? [`${more} more`] : [])];
-  const last = names.pop() ?? "";
-  const list = names.length === 0 ? last : `${names.join(", ")} and ${last}`;
-  return heads.length === 1
-    ? `the column ${list} is hidden: --wide shows it`
-    : `the columns ${list} are hidden: --wide shows them`;
+/** Says how many columns a table has no room for, and how to see them: short, as it stands below every narrow table. */
+function hiddenHint(columns: number): string {
+  return columns === 1
+    ? "1 column is hidden: --wide shows it"
+    : `${columns} columns are hidden: --wide shows them`;
 }
 
 /** @throws SvcError `usage` */
@@ -126,7 +118,7 @@ function createCli(machine: Machine, args: ArgValues, messages: Messages, span: 
     print: async (data, text, rows) => {
       stdout.write(await formatResult(output, data, text, rows));
       // In a pipe nothing is hidden for want of room, and what reads it wants no hints.
-      if (hidden.size > 0 && width !== undefined) messages.say(hiddenHint([...hidden]));
+      if (hidden.size > 0 && width !== undefined) messages.say(hiddenHint(hidden.size));
       hidden.clear();
     },
   };

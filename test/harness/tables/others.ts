@@ -1,6 +1,6 @@
 import { namesOf } from "../../../internal/base/names/peel-id.ts";
 import { formatEntries } from "../../../internal/cli/audit/list.ts";
-import { formatBackup } from "../../../internal/cli/bus/format.ts";
+import { formatBackup, formatDecisions } from "../../../internal/cli/bus/format.ts";
 import { formatLint } from "../../../internal/cli/bus/lint.ts";
 import { formatSurvey } from "../../../internal/cli/ca/rotate/format.ts";
 import { formatDifferences } from "../../../internal/cli/cluster/check.ts";
@@ -97,7 +97,11 @@ export const otherTables: Samples = {
       },
       style,
     ),
-  "bus/format.ts": (style, name) => formatBackup({ streams: [{ name, bytes: many * many }] }, style),
+  "bus/format.ts": (style, name) => {
+    const decision = { bucket: "enrollments", key: "enr-1", peel_id: name, peel: name, was: "missing" };
+    const backup = formatBackup({ streams: [{ name, bytes: many * many }] }, style);
+    return `${backup}\n\n${formatDecisions([decision], style)}`;
+  },
   "ca/rotate/format.ts": (style, name) =>
     formatSurvey(
       "",
