@@ -52,15 +52,21 @@ function wordRefusals(argv: Plain): Refusal[] {
   if (!Array.isArray(argv)) return [{ reason: "a placeholder cannot replace all of argv: write a list" }];
   const problem = wordsProblem(argv);
   const end = argv.indexOf("--", 1);
-  return argv.flatMap((word, item): Refusal[] => {
-    if (allPlaceholders(word).length === 0) return [];
-    if (item === 0) return [{ item, reason: "a placeholder cannot be the program" }];
-    if (problem !== undefined) return [{ item, reason: `placeholders are not allowed here: ${problem}` }];
+  const reasonFor = (word: Plain, item: number): string | undefined => {
+    if (item === 0) return "a placeholder cannot be the program";
+    if (problem !== undefined) return `placeholders are not allowed here: ${problem}`;
     if (typeof word !== "string" || !isPlaceholder(word)) {
-      return [{ item, reason: "a placeholder must be a whole word, not a part of one" }];
+      return "a placeholder must be a whole word, not a part of one";
     }
-    if (end >= 0 && end < item) return [];
-    return [{ item, reason: "the program would read it as an option: write -- before it" }];
+    return end >= 0 && end < item ? undefined : "the program would read it as an option: write -- before it";
+  };
+  return argv.flatMap((word, item): Refusal[] => {
+    const [placeholder] = allPlaceholders(word);
+    const reason = placeholder === undefined ? undefined : reasonFor(word, item);
+    // A list is often on one line, so that the place does not say which.
+    return reason === undefined
+      ? []
+      : [{ item, reason: `item ${item + 1} (\${${placeholder?.slice(0, 60)}}): ${reason}` }];
   });
 }
 
@@ -81,7 +87,7 @@ function variableRefusals(env: Plain): Refusal[] {
       ];
     }
     if (typeof value === "string" && isPlaceholder(value)) return [];
-    return [{ item, reason: "a placeholder must be the whole value, not a part of a text" }];
+    return [{ item, reason: `${item}: a placeholder must be the whole value, not a part of a text` }];
   });
 }
 

@@ -64,7 +64,7 @@ test("a rule that misuses event data is logged with the ways out, and an unsafe 
   expect(watch.current.rules.map(({ name }) => name)).toEqual(["known", "other"]);
   expect(watch.problem).toBeUndefined();
   const reason = (line: number, name: string) =>
-    `${file}:${line}: rule ${name}: do: job: args: argv: the program would read it as an option: write -- before it`;
+    `${file}:${line}: rule ${name}: do: job: args: argv: item 2 (\${data.a}): the program would read it as an option: write -- before it`;
   expect(log.records.filter(({ level }) => level !== "info")).toMatchObject([
     {
       level: "error",
