@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { chmodSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
 import { systemJitter, systemRandom } from "../../internal/base/id.ts";
@@ -41,10 +41,11 @@ async function readiness(healthUrl = master.healthUrl): Promise<{ code: number }
   return { code: response.status, ...((await response.json()) as Readiness) };
 }
 
-/** The names of the specification; `bus-servers`, `clock`, `decisions`, `enroll-policy`, `operators`, `roles`, `settings`, `site-peels`, `sites`, `states` and `storage` are this product's own. */
+/** The names of the specification; `bus-servers`, `clock`, `decisions`, `enroll-policy`, `keys`, `operators`, `roles`, `settings`, `site-peels`, `sites`, `states` and `storage` are this product's own. */
 const names = [
   ...["bus", "bus-servers", "ca", "clock", "decisions", "enroll-policy", "enroll-server"],
   ...[
+    "keys",
     "operators",
     "reactor",
     "roles",
@@ -60,6 +61,8 @@ const names = [
 
 test("a master that serves has every check, and all are up", async () => {
   await readinessBecomes(master.healthUrl, 200);
+  // A moment later than the rest: it takes a lease first.
+  await until(async () => (await readiness()).checks.reactor?.message === "ok");
   const { code, status, checks } = await readiness();
   expect([code, status, Object.keys(checks).sort()]).toEqual([200, "ok", names]);
   for (const [name, check] of Object.entries(checks)) {
@@ -81,6 +84,24 @@ test("every check says what to do about it, by itself or by the table", () => {
   expect(names.filter((name) => !own.includes(name) && steps[name] === undefined)).toEqual([]);
   expect(Object.keys(steps).filter((name) => !names.includes(name))).toEqual(["gitfs", "start"]);
   for (const step of Object.values(steps)) expect(step).not.toMatch(/\bthe logs?\b/);
+});
+
+test("key files that others can read are named, with the command that closes them", async () => {
+  const seed = join(bus.authDir, "account.seed");
+  chmodSync(seed, 0o644);
+  try {
+    const { code, checks } = await readiness();
+    expect([code, checks.keys]).toEqual([
+      200,
+      {
+        ...{ status: "degraded", message: `${bus.authDir}: group or others can access account.seed` },
+        ...{ next: `chmod 600 ${seed}`, latency_ms: expect.any(Number) },
+      },
+    ]);
+  } finally {
+    chmodSync(seed, 0o600);
+  }
+  expect((await readiness()).checks.keys?.status).toBe("up");
 });
 
 test("a bus that no longer answers is down although the connection stands", async () => {
@@ -158,6 +179,7 @@ test("before the bus is reached a master is up and not ready", async () => {
     ca: "up",
     clock: "down",
     "enroll-server": "down",
+    keys: "up",
     "sched-consumer": "down",
     storage: "down",
     "target-service": "down",

@@ -18,6 +18,7 @@ export function nextSteps(config: MasterConfig): Readonly<Record<string, string>
     "enroll-policy": `svc enroll policy lint ${config["enroll.policy"]}, and correct that file`,
     "enroll-server": restart,
     gitfs: "correct gitfs.remotes in the configuration of that master, or its repository",
+    keys: `chmod 600 the .seed and .creds files in ${config.auth_dir}`,
     operators: `correct administrators and masters-operators.seed in ${config.auth_dir}, or restore them from the backup`,
     reactor: `svc reactor lint ${config["reactor.dir"]}, and correct the rule`,
     roles: `svc roles lint ${config.roles_file}, and correct that file`,

@@ -9,7 +9,9 @@ const secretName = /\.(?:seed|creds|key|token)$/;
 /** Finds secrets in a directory that group or others can access. @throws SvcError `bad_request` */
 export function findOpenSecrets(directory: string): Finding {
   const names = attempt(directory, () => readdirSync(directory)).filter((name) => secretName.test(name));
-  const open = names.filter((name) => (statSync(join(directory, name)).mode & 0o077) !== 0);
+  const modeOf = (name: string) => statSync(join(directory, name), { throwIfNoEntry: false })?.mode ?? 0;
+  // One may be removed meanwhile, at the end of a change of keys.
+  const open = names.filter((name) => (modeOf(name) & 0o077) !== 0);
   if (open.length === 0) {
     return { level: "ok", message: `${directory}: ${names.length} secrets, accessible only by their owner` };
   }

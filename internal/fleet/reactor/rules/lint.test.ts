@@ -11,7 +11,8 @@ const open = '[ls, "${data.a}"]';
 const unsafe = "    unsafe: true\n";
 const ways =
   "pass the value whole, on stdin or in a variable EVENT_*, or set unsafe: true in the rule to trust the events";
-const reason = "do: job: args: argv: item 2 (${data.a}): the program would read it as an option: write -- before it";
+const reason =
+  "do: job: args: argv: item 2 (${data.a}): the program would read it as an option: write -- before it";
 
 test("each rule that is refused or unsafe, and each error of a file, is one line with its place", () => {
   using directory = temporaryDirectory("rules");

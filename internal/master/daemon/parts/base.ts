@@ -6,6 +6,7 @@ import { followAccountKeys, followCommandKeys, loadMasterKeys } from "../../keys
 import { createMasterMetrics, type MasterView } from "../../metrics/mod.ts";
 import { masterName } from "../name.ts";
 import type { MasterDeps, MasterOptions } from "../options.ts";
+import { keyFiles } from "./key-files.ts";
 
 const accountSigning = {
   start(options: Parameters<typeof followAccountKeys>[0]) {
@@ -30,6 +31,7 @@ export async function startBase(
   const { auth_dir: authDir } = config;
   const name = masterName(hostname, random);
   const keys = loadMasterKeys(authDir);
+  await parts.start(keyFiles, { authDir, log });
   const { keyring } = await parts.start(commandKeys, { authDir, keys: keys.command, clock, log });
   const { accountKeys } = await parts.start(accountSigning, {
     ...{ authDir, keys: keys.accountSigning, account: keys.account, clock, log },
