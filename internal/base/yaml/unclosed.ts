@@ -24,9 +24,18 @@ const blockHeader = /^[|>][-+0-9]*[ \t]*(?:#.*)?\r?$/;
  * whether the text before what it finds is YAML.
  */
 export function unclosedAt(text: string, offset: number): Unclosed {
+  return scan(text, offset);
+}
+
+/** Visits what is between brackets that are closed, the outermost ones, in order. */
+export function eachFlow(text: string, visit: (from: number, to: number) => void): void {
+  scan(text, text.length + 1, visit);
+}
+
+function scan(text: string, offset: number, visit?: (from: number, to: number) => void): Unclosed {
   let at = 0;
   let quoted: Unclosed["quoted"];
-  while (at < offset) {
+  while (at < offset && at < text.length) {
     const start = at;
     const line = text.slice(at, lineAfter(text, at)).replace(/\n$/, "");
     const [before = ""] = lead.exec(line) ?? [];
@@ -35,6 +44,7 @@ export function unclosedAt(text: string, offset: number): Unclosed {
     if (sign === "[" || sign === "{") {
       const found = readFlow(text, at, offset);
       if (found.open.length > 0) return { ...found, ...(quoted && { quoted }) };
+      visit?.(at, found.end);
       at = found.end;
     } else if (sign === "'" || sign === '"') {
       const end = endOfQuote(text, at);
@@ -71,7 +81,7 @@ function readFlow(text: string, from: number, offset: number): Unclosed & { end:
     } else if ((sign === "'" || sign === '"') && isFresh) {
       const end = endOfQuote(text, at);
       if (open === undefined && end >= offset)
-        return { open: [...stack, { sign, at }], isClosedLater: false, end };
+        return { open: [...stack, { sign, at }], isClosedLater: end < text.length, end };
       at = end;
       isFresh = false;
     } else if (sign === "[" || sign === "{") {
@@ -95,7 +105,7 @@ const isColon = (text: string, at: number): boolean =>
   /[\s[\]{},]/.test(text[at + 1] ?? " ") || /["'\]}]/.test(text[at - 1] ?? "");
 
 /** The offset of the quote that closes, or the end of the text. */
-function endOfQuote(text: string, from: number): number {
+export function endOfQuote(text: string, from: number): number {
   const sign = text[from] ?? "";
   for (let at = from + 1; at < text.length; at++) {
     if (sign === '"' && text[at] === "\\") at++;

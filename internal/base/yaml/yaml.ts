@@ -10,6 +10,8 @@ import {
 import { quote } from "../cut.ts";
 import { SvcError } from "../errors.ts";
 import { fileError, type TextPosition } from "../place.ts";
+import { onOneLine } from "./flow-lines.ts";
+import { oldValue } from "./old-value.ts";
 import { isTagOf, type Tagged, taggedScalar } from "./tagged.ts";
 import { parseProblem } from "./yaml-problem.ts";
 
@@ -63,26 +65,24 @@ export function parseYaml(
   dialect: YamlDialect = {},
 ): YamlNode {
   if (Buffer.byteLength(text) > maxBytes) throw new SvcError("bad_request", `${name}: larger than 1 MiB`);
-  const walk = new Walk(text, name, quoted, dialect);
-  let events: Event[];
-  try {
-    events = parseEvents(text, { maxDepth });
-  } catch (cause) {
-    if (!(cause instanceof YAMLException)) throw cause;
-    const at = { offset: cause.mark?.position ?? 0, message: cause.reason };
-    const { offset, reason } = parseProblem(text, at, isYaml);
-    throw walk.failure(walk.positionOf(offset), reason);
+  const read = eventsOf(text);
+  if (!("problem" in read)) return new Walk(text, name, quoted, dialect).document(read.events);
+  if (dialect.oldWords === true) {
+    const joined = onOneLine(text);
+    const again = joined === text ? read : eventsOf(joined);
+    if (!("problem" in again)) return new Walk(joined, name, quoted, dialect, text).document(again.events);
   }
-  return walk.document(events);
+  const walk = new Walk(text, name, quoted, dialect);
+  const { offset, reason } = parseProblem(text, read.problem, (each) => "events" in eventsOf(each));
+  throw walk.failure(walk.positionOf(offset), reason);
 }
 
-function isYaml(text: string): boolean {
+function eventsOf(text: string): { events: Event[] } | { problem: { offset: number; message: string } } {
   try {
-    parseEvents(text, { maxDepth });
-    return true;
+    return { events: parseEvents(text, { maxDepth }) };
   } catch (cause) {
     if (!(cause instanceof YAMLException)) throw cause;
-    return false;
+    return { problem: { offset: cause.mark?.position ?? 0, message: cause.reason } };
   }
 }
 
@@ -123,6 +123,7 @@ type ValueEvent = Extract<Event, { tagStart: number }>;
 
 class Walk {
   private readonly text: string;
+  private readonly written: string;
   private readonly name: string;
   private readonly quoted: WeakSet<YamlNode> | undefined;
   private readonly dialect: YamlDialect;
@@ -135,12 +136,20 @@ class Walk {
   private lineStart = 0;
   private lineEnd: number;
 
-  constructor(text: string, name: string, quoted: WeakSet<YamlNode> | undefined, dialect: YamlDialect) {
+  /** @param written the text with its own lines, where `text` has them joined */
+  constructor(
+    text: string,
+    name: string,
+    quoted: WeakSet<YamlNode> | undefined,
+    dialect: YamlDialect,
+    written = text,
+  ) {
     this.quoted = quoted;
     this.dialect = dialect;
     this.text = text;
+    this.written = written;
     this.name = name;
-    this.lineEnd = endOfLine(text, 0);
+    this.lineEnd = endOfLine(written, 0);
   }
 
   document(events: readonly Event[]): YamlNode {
@@ -162,12 +171,12 @@ class Walk {
     if (offset < this.lineStart) {
       this.line = 1;
       this.lineStart = 0;
-      this.lineEnd = endOfLine(this.text, 0);
+      this.lineEnd = endOfLine(this.written, 0);
     }
     while (offset > this.lineEnd) {
       this.line++;
       this.lineStart = this.lineEnd + 1;
-      this.lineEnd = endOfLine(this.text, this.lineStart);
+      this.lineEnd = endOfLine(this.written, this.lineStart);
     }
     return { line: this.line, column: offset - this.lineStart + 1 };
   }
@@ -341,32 +350,6 @@ function coreValue(text: string): string | number | boolean | null {
   const word = words.get(text);
   if (word !== undefined) return word;
   return number.test(text) ? Number(text) : text;
-}
-
-const oldTruths: ReadonlyMap<string, boolean> = new Map([
-  ...["yes", "on"].flatMap((word) => cased(word).map((each) => [each, true] as const)),
-  ...["no", "off"].flatMap((word) => cased(word).map((each) => [each, false] as const)),
-]);
-
-function cased(word: string): string[] {
-  return [word, word.slice(0, 1).toUpperCase() + word.slice(1), word.toUpperCase()];
-}
-
-/** The value of a scalar without quotes as Salt reads it: YAML 1.1, where a zero in front of digits means nothing. */
-function oldValue(text: string): string | number | boolean | null {
-  const truth = oldTruths.get(text);
-  if (truth !== undefined) return truth;
-  if (/^[-+]?[0-9][0-9_]*$/.test(text)) return Number(text.replaceAll("_", ""));
-  // 12:30 is 12 times 60, and 30.
-  if (/^[-+]?[1-9][0-9_]*(?::[0-5]?[0-9])+$/.test(text)) {
-    const [first = "", ...rest] = text.replaceAll("_", "").split(":");
-    const sum = rest.reduce((all, part) => all * 60 + Number(part), Math.abs(Number(first)));
-    return first.startsWith("-") ? -sum : sum;
-  }
-  if (/^0o/.test(text)) return text;
-  // An exponent needs a dot and a sign there.
-  if (/^[-+]?[0-9.]+[eE]/.test(text) && !/^[-+]?[0-9]*\.[0-9]*[eE][-+][0-9]+$/.test(text)) return text;
-  return coreValue(text);
 }
 
 /** Offset of the line end, or of the end of the text. */
