@@ -9,7 +9,7 @@ import { request } from "./request.ts";
 type Show = (id: string) => Promise<unknown>;
 
 /** A target that means no peel. */
-export class NobodyMatches extends SvcError {
+class NobodyMatches extends SvcError {
   constructor(message: string, cause?: unknown) {
     super("not_found", message, { cause });
   }

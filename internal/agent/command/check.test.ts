@@ -56,7 +56,7 @@ async function checkOn(hostname: string, dir: string, ...flags: string[]) {
   return (step: string) => results.find((one) => one.step === step);
 }
 
-test("masters: one that is not there is named once, in words of this program", async () => {
+test("masters: one that refuses connections is named once, in words of this program", async () => {
   expect((await check(host(), "--master-url", nobody))("masters")).toEqual({
     ...{ step: "masters", level: "fail", message: "https://127.0.0.1:1: connection refused" },
     next: "start the master, open its port in the firewalls, or correct master_url",

@@ -8,7 +8,7 @@ test.each([
   ["enrollments.list", "enroll list", "anna may not list enrollments (enroll list)"],
   ["jobs.create", "run", "anna may not create jobs (run)"],
   ["facts.get", undefined, "anna may not get facts"],
-  // What is no verb makes no sentence.
+  // Only a verb makes a sentence.
   ["states.drift", "states drift", "anna may not do this (states drift)"],
   ["cluster.add", "cluster add", "anna may not do this (cluster add)"],
   ["operators.roles", "operator roles", "anna may not do this (operator roles)"],

@@ -7,7 +7,7 @@ const verbs: ReadonlySet<string> = new Set(
 
 /** A request that a server of the bus refused. */
 interface Refused {
-  /** Of the operation that was requested, such as `enrollments.list`; absent for what is none. */
+  /** Of the operation that was requested, such as `enrollments.list`; absent for other requests. */
   operation: string | undefined;
   /** The command that requested it, without the program, such as `enroll list`. */
   command: string | undefined;

@@ -1,5 +1,5 @@
 /**
- * What went wrong on the way to a server, below TLS. The words of the runtime are questions to whoever wrote a program.
+ * What went wrong on the way to a server, below TLS. The words of the runtime are questions to the author of a program.
  *
  * @param code of the error
  * @returns `undefined` for everything else, such as certificates
