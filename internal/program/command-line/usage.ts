@@ -29,7 +29,7 @@ export async function formatUsage(
     examples.length === 0 ? "" : ["Examples:", ...examples].join("\n"),
     // The help of a daemon is about its flags, and explains none of them.
     path.length === 1 || program !== "svc"
-      ? section("Options of every command:", globalRows(program))
+      ? section("Options of every command:", othersThan(options, globalRows(program)))
       : wrapText(
           `Options of every command, see ${program} --help: ${namesOf(program, options)}`,
           width - 2,
@@ -56,11 +56,13 @@ function formatCommands(place: CommandDef, children: readonly CommandDef[], widt
     .join("\n\n");
 }
 
-/** The names of the options of every command that a command does not declare itself. */
+/** The options of every command that a command does not declare itself. */
+const othersThan = (own: readonly Row[], rows: readonly Row[]): Row[] =>
+  rows.filter(([label]) => !own.some(([other]) => other.split(" ")[0] === label.split(" ")[0]));
+
+/** Their names. */
 function namesOf(program: string, own: readonly Row[]): string {
-  const isOwn = ([label]: Row) => own.some(([other]) => other.split(" ")[0] === label.split(" ")[0]);
-  return globalRows(program)
-    .filter((row) => !isOwn(row))
+  return othersThan(own, globalRows(program))
     .map(([label]) => /--[a-z-]+/.exec(label)?.[0] ?? label)
     .join(", ");
 }
