@@ -1,3 +1,5 @@
+import type { Ref } from "preact";
+import { useState } from "preact/hooks";
 import { Field } from "../../kit/field.tsx";
 import type { Keys } from "../../kit/keys.ts";
 import { useSearchField } from "../../kit/use-keys.ts";
@@ -24,12 +26,12 @@ export function EntrySearch(props: {
   return (
     <search class="audit-search">
       {fields.map(({ name, title, placeholder }) => (
-        <Field
+        <SearchText
           key={name}
-          {...{ id: `audit-${name}`, label: title, placeholder, search: true }}
+          {...{ id: `audit-${name}`, label: title, placeholder }}
           field={name === "by" ? first : undefined}
           value={query.get(name) ?? ""}
-          onChange={({ currentTarget }) => onChange(name, currentTarget.value.trim())}
+          onEnter={(text) => onChange(name, text)}
         />
       ))}
       {choices.map(({ name, title, all, values }) => (
@@ -51,5 +53,30 @@ export function EntrySearch(props: {
         </div>
       ))}
     </search>
+  );
+}
+
+/** A text that counts when its field is left. What is typed stays until then, whenever the page is drawn again. */
+function SearchText(props: {
+  id: string;
+  label: string;
+  placeholder: string;
+  field: Ref<HTMLInputElement> | undefined;
+  value: string;
+  onEnter(text: string): void;
+}) {
+  const { value, onEnter, ...field } = props;
+  const [typed, setTyped] = useState<string>();
+  return (
+    <Field
+      {...field}
+      search
+      value={typed ?? value}
+      onText={setTyped}
+      onChange={({ currentTarget }) => {
+        setTyped(undefined);
+        onEnter(currentTarget.value.trim());
+      }}
+    />
   );
 }
