@@ -16,7 +16,7 @@ if (unknown.length > 0) throw new Error(`the Makefile has no target ${unknown.jo
 
 let child: Bun.Subprocess | undefined;
 let isStopped = false;
-// A terminal interrupts the target itself; whoever ends this process by its pid means the target too.
+// An interrupt from a terminal reaches the target itself; a signal to this process alone would leave it running.
 process.on("SIGTERM", () => {
   isStopped = true;
   child?.kill();

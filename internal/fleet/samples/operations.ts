@@ -41,7 +41,7 @@ export const readSamples = operation({
   kind: "read",
   summary: "Read how the fleet was over time",
   description:
-    "One sample a minute for 24 hours, and one an hour for 30 or 90 days, oldest first, from the memory of the master that answers. Each list has one item for each time; `null` where it was not known. Where no master ran there is no sample. Of an hour, levels are the mean of its minutes, and `max` has the highest; what ended is added up.",
+    "One sample a minute for 24 hours, and one an hour for 30 or 90 days, oldest first, from the memory of the master that answers. Each list has one item for each time, `null` where the value was not known. There is no sample for a time in which no master ran. For an hour, levels are the mean of its minutes, `max` is the highest of them, and counts are the sum.",
   scope: { kind: "masters", action: "read" },
   input: v.strictObject({
     period: v.optional(described(v.picklist(names), "How far back"), "24h"),

@@ -14,12 +14,12 @@ export function TroubleList({ troubles }: { troubles: readonly Trouble[] }) {
         </p>
       ) : (
         <ul class="troubles">
-          {troubles.map(({ outcome, word, said, to, todo }) => (
+          {troubles.map(({ outcome, word, said, to, next }) => (
             <li key={to + said}>
               <Status {...{ outcome, word }} />
               <div>
                 <a href={hrefOf(to)}>{said}</a>
-                {todo !== undefined && <div class="muted small">{todo}</div>}
+                {next !== undefined && <div class="muted small">{next}</div>}
               </div>
             </li>
           ))}

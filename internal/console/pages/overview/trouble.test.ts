@@ -62,7 +62,7 @@ test("failures come first, then who is silent, what drifted, what waits, and wha
     "The rollout of pkg.upgrade is paused in wave 1 of 3",
     "The rollout of state.apply runs: wave 2 of 4, one peel failed",
   ]);
-  expect(found.slice(0, 5).every(({ todo }) => todo !== undefined)).toBe(true);
+  expect(found.slice(0, 5).every(({ next }) => next !== undefined)).toBe(true);
 });
 
 test("jobs that fail again and again are one trouble for each function", () => {

@@ -13,7 +13,7 @@ export interface Trouble {
   said: string;
   to: string;
   /** What to do about it. */
-  todo?: string;
+  next?: string;
 }
 
 const maxNamed = 3;
@@ -43,16 +43,16 @@ function ofMasters(judged: JudgedMasters | undefined): Trouble[] {
     ...masters.flatMap(({ name, word, outcome, reason }): Trouble[] => {
       if (outcome === "ok" || outcome === "skipped") return [];
       const said = `The master ${name} is ${word}${reason === undefined ? "" : `: ${reason}`}`;
-      const todo =
+      const next =
         word === "silent" ? "On its host: systemctl status svc-master" : "svc doctor names the next step";
       const shown = outcome === "timeout" ? "timeout" : "failed";
-      return [{ outcome: shown, word, said, to: "/cluster", todo }];
+      return [{ outcome: shown, word, said, to: "/cluster", next }];
     }),
     ...lost.map(
       ({ lease, holder }): Trouble => ({
         ...{ outcome: "timeout", word: "lost", to: "/cluster" },
         said: `${holder} holds ${lease}, and is not among the masters`,
-        todo: "Another master takes over within 20 s",
+        next: "Another master takes over within 20 s",
       }),
     ),
   ];
@@ -70,7 +70,7 @@ function ofJobs({ jobs }: Overview, now: number): Trouble[] {
         ? `A job of ${name} failed${ago}`
         : `${number(others.length + 1)} jobs of ${name} failed in 24 h, the last one${ago}`,
       to: one && newest !== undefined ? `/jobs/${newest.jid}` : `/jobs?status=failed`,
-      todo: "Read what the peels answered, and run it again for those that failed",
+      next: "Read what the peels answered, and run it again for those that failed",
     };
   });
 }
@@ -82,14 +82,14 @@ function ofStates({ states }: Overview): Trouble[] {
     found.push({
       ...{ outcome: "failed", word: "failed", to: "/states" },
       said: `States failed on ${peelsOf(failed)} in the last run`,
-      todo: "Read why, correct the state files or the host, and apply them again",
+      next: "Read why, correct the state files or the host, and apply them again",
     });
   }
   if (drifted > 0) {
     found.push({
       ...{ outcome: "changed", word: "drifted", to: "/states" },
       said: `${capital(peelsOf(drifted))} drifted from ${drifted === 1 ? "its" : "their"} state files`,
-      todo: "Look at the differences, and apply the states",
+      next: "Look at the differences, and apply the states",
     });
   }
   return found;
@@ -107,7 +107,7 @@ function ofPeels(peels: PeelsSummary | undefined, now: number): Trouble[] {
     found.push({
       ...{ outcome: "offline", word: "silent", to: "/peels?show=silent" },
       said: `${capital(peelsOf(silent))} ${silent === 1 ? "is" : "are"} silent: ${named.join(", ")}${more}`,
-      todo: "On the host: systemctl status svc-peel, then svc-peel check",
+      next: "On the host: systemctl status svc-peel, then svc-peel check",
     });
   }
   for (const { id, at } of ending) {
@@ -118,7 +118,7 @@ function ofPeels(peels: PeelsSummary | undefined, now: number): Trouble[] {
         left > 0
           ? `The credentials of ${id} end in ${brief(left)}, and it is silent`
           : `The credentials of ${id} have ended, and it is silent`,
-      todo: "Start it: it renews them by itself as soon as it runs",
+      next: "Start it: it renews them by itself as soon as it runs",
     });
   }
   return found;
@@ -129,7 +129,7 @@ function ofBreakers({ breakers }: Overview, now: number): Trouble[] {
     ({ rule, open_until: until }): Trouble => ({
       ...{ outcome: "failed", word: "open", to: "/reactor" },
       said: `The breaker of the rule ${rule} is open for another ${brief(Math.max(0, Date.parse(until) - now))}: the rule does nothing`,
-      todo: "Look for what fired it so often, then close the breaker",
+      next: "Look for what fired it so often, then close the breaker",
     }),
   );
 }
@@ -141,7 +141,7 @@ function ofRollouts({ rollouts }: Overview): Trouble[] {
     return {
       ...{ outcome: paused ? "timeout" : "running", word: status, to: `/rollouts/${id}` },
       said: `The rollout of ${rollout.function} ${paused ? "is paused in" : "runs:"} wave ${wave} of ${waves}${failed}`,
-      ...(paused ? { todo: "Resume or abort it" } : {}),
+      ...(paused ? { next: "Resume or abort it" } : {}),
     };
   });
 }
@@ -152,7 +152,7 @@ function ofDecisions({ approvals, pending, releases }: Overview, now: number): T
   const found: Trouble[] = waiting.slice(0, maxNamed).map(({ id, operation, asked_by: by, ...one }) => ({
     ...{ outcome: "timeout", word: "waiting", to: `/approvals/${id}` },
     said: `${by} asks for ${operation}, and waits ${brief(Math.max(0, now - Date.parse(one.asked_at)))} for others to agree`,
-    todo: "Read what will happen, then approve or deny it",
+    next: "Read what will happen, then approve or deny it",
   }));
   if (waiting.length > maxNamed) {
     const said = `${number(waiting.length - maxNamed)} more requests wait for others to agree`;
@@ -165,14 +165,14 @@ function ofDecisions({ approvals, pending, releases }: Overview, now: number): T
         hosts === 1
           ? "A host waits to join"
           : `${number(hosts)}${pending?.next ? "+" : ""} hosts wait to join`,
-      todo: "Compare the fingerprints, then approve or reject",
+      next: "Compare the fingerprints, then approve or reject",
     });
   }
   for (const { environment, since } of releases ?? []) {
     found.push({
       ...{ outcome: "timeout", word: "waiting", to: "/states" },
       said: `New files of ${environment} wait for a release since ${brief(Math.max(0, now - Date.parse(since)))}`,
-      todo: `Release them: svc states release ${environment}`,
+      next: `Release them: svc states release ${environment}`,
     });
   }
   return found;
