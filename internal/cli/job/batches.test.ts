@@ -54,6 +54,7 @@ const viewOf = (jid: string, targets: string[], outcome: Outcome): JobView => ({
   metadata: {},
   timeout: "60s",
   status: outcome === "ok" ? "completed" : "failed",
+  complete: true,
   created_at: "",
   created_by: "",
   deadline: "",

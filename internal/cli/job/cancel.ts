@@ -38,7 +38,7 @@ export const cancelCommand = command({
       }
       const results = createResults(cli, readAnswerArgs(args));
       const end = await untilInterrupted(cli, (signal) =>
-        watchJob(bus, results, view.jid, cli, signal, true),
+        watchJob(bus, results, view.jid, cli, signal, { isKnown: true }),
       );
       await results.print(end);
       cli.say(summaryLine(end.counts));

@@ -32,6 +32,8 @@ export interface RunRequest {
   batch?: BatchSize;
   batchWaitMs: number;
   mode: "follow" | "async" | "preview";
+  /** Peels that are not connected: whether they are waited for, and whether they change the exit code. */
+  offline: { wait?: boolean; ignore?: boolean };
   show: ResultOptions;
   /** Whether the person has agreed in advance. */
   isConfirmed: boolean;
@@ -44,7 +46,7 @@ const usualTimeout = "60s";
  *
  * @throws SvcError `usage` for a function or arguments that do not exist, what the masters answer, or
  *   `unavailable` when none does
- * @throws Exit 1 when not every peel ended well, 130 after Ctrl-C
+ * @throws Exit 1 when a peel did not end well, 3 when all that answered did and others are pending, 130 after Ctrl-C
  */
 export function runJob(wanted: RunRequest, cli: Cli): Promise<void> {
   return printNobody(cli, () => run(wanted, cli));
@@ -77,13 +79,15 @@ async function run(wanted: RunRequest, cli: Cli): Promise<void> {
       return cli.say(`${jobSize(job)}; watch with svc job watch ${job.jid}`);
     }
     const results = createResults(cli, wanted.show);
+    const { wait = false, ignore = false } = wanted.offline;
+    const watch = (jid: string, signal: AbortSignal) =>
+      watchJob(bus, results, jid, cli, signal, { isKnown: true, ...(wait ? {} : { until: "due" }) });
     if (wanted.batch === undefined) {
       const job = await dispatch(bus, work);
       cli.say(`${job.jid} on ${jobSize(job)}`);
       sayFiles(job, cli);
-      const { jid } = job;
-      const end = await untilInterrupted(cli, (signal) => watchJob(bus, results, jid, cli, signal, true));
-      return printEnd(results, end, cli);
+      const end = await untilInterrupted(cli, (signal) => watch(job.jid, signal));
+      return printEnd(results, end, cli, { ignoreOffline: ignore });
     }
     if ((await approvalsFor(bus, questionOf(work))) > 0) {
       throw new SvcError(
@@ -96,10 +100,9 @@ async function run(wanted: RunRequest, cli: Cli): Promise<void> {
     await runBatches(
       {
         dispatch: (targets, batch) => dispatch(bus, { ...same, targets, metadata: { ...metadata, batch } }),
-        watch: (jid, signal) => watchJob(bus, results, jid, cli, signal, true),
-        results,
+        ...{ watch, results },
       },
-      { batches: batchesOf(peels, wanted.batch), waitMs: wanted.batchWaitMs },
+      { batches: batchesOf(peels, wanted.batch), waitMs: wanted.batchWaitMs, ignoreOffline: ignore },
       cli,
     );
   });

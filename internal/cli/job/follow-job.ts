@@ -19,8 +19,8 @@ export type FollowedJob = JobView & { signed?: { subject: string; envelope: stri
 
 export interface JobFollowing {
   signal?: AbortSignal;
-  /** Ends it with what is known now. */
-  until?: "now";
+  /** Ends it with what is known now, or when nobody is waited for but peels that are not connected. */
+  until?: "now" | "due";
   /** Whether a master has said that it exists: then one that stops at that moment is not the end. */
   isKnown?: boolean;
   /** Only the return of this peel. */
@@ -45,13 +45,14 @@ interface JobNews {
  * @throws SvcError `not_found`; what the masters answer; the reason of the signal
  */
 export async function followJob(bus: Bus, jid: string, following: JobFollowing = {}): Promise<FollowedJob> {
-  const { signal = new AbortController().signal, until, peel } = following;
+  const { signal = new AbortController().signal, peel } = following;
   const reader = createReader(following);
-  const input = { jid, ...defined({ until, peel }) };
+  let { until } = following;
   let receivedAt = bus.clock.monotonic();
   for (;;) {
     try {
       return await hinted(jobOperations.streamJob.hints.svc, async () => {
+        const input = { jid, ...defined({ until, peel }) };
         for await (const { event, data } of followFeed(bus, jobOperations.streamJob, input, signal, {
           operator: requesterName(bus),
         })) {
@@ -62,6 +63,10 @@ export async function followJob(bus: Bus, jid: string, following: JobFollowing =
         throw new SvcError("unavailable", "the job was not followed to its end: check the masters");
       });
     } catch (thrown) {
+      if (until === "due" && isOfEarlierMaster(thrown)) {
+        until = undefined;
+        continue;
+      }
       const mayPass = thrown instanceof SvcError && thrown.kind === "unavailable";
       const isPatient = reader.isBegun || following.isKnown === true;
       if (!mayPass || !isPatient || bus.clock.monotonic() - receivedAt > patienceMs) throw thrown;
@@ -69,6 +74,10 @@ export async function followJob(bus: Bus, jid: string, following: JobFollowing =
     }
   }
 }
+
+/** Masters of the version before follow a job to its end only. */
+const isOfEarlierMaster = (thrown: unknown) =>
+  thrown instanceof SvcError && thrown.kind === "bad_request" && thrown.message.startsWith("until");
 
 function createReader({ onProgress = () => {}, onReturn }: JobFollowing) {
   const returns: Record<string, SeenReturn> = {};

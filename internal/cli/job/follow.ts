@@ -3,8 +3,10 @@ import type { Bus } from "../../bus/connection/mod.ts";
 import type { JobView, Progress } from "../../fleet/jobs/mod.ts";
 import { type Cli, Exit } from "../../program/command-line/mod.ts";
 import { summaryLine } from "./counts.ts";
-import { followJob } from "./follow-job.ts";
+import { exitCodeOf } from "./exit-code.ts";
+import { followJob, type JobFollowing } from "./follow-job.ts";
 import { Interrupted, interruptedExit } from "./interrupt.ts";
+import { pendingLine } from "./pending.ts";
 import { startProgress } from "./progress.ts";
 import type { Results } from "./results.ts";
 import { createRunning } from "./running.ts";
@@ -13,7 +15,8 @@ import { createRunning } from "./running.ts";
  * Follows a job to its end, with progress on the terminal.
  *
  * @param signal Ctrl-C: the job continues, and a message says how to watch it again
- * @param isKnown whether a master has just said that it exists
+ * @param following.isKnown whether a master has just said that it exists
+ * @param following.until with `due`, to when nobody is waited for but peels that are not connected
  * @throws Exit 130 after Ctrl-C
  */
 export async function watchJob(
@@ -22,7 +25,7 @@ export async function watchJob(
   jid: string,
   cli: Cli,
   signal: AbortSignal,
-  isKnown = false,
+  following: Pick<JobFollowing, "isKnown" | "until"> = {},
 ): Promise<JobView> {
   const progress = startProgress(cli.stderr, cli.clock, cli.env);
   const running = createRunning();
@@ -34,7 +37,7 @@ export async function watchJob(
   };
   try {
     const { onReturn } = results;
-    return await followJob(bus, jid, { signal, onProgress, isKnown, ...defined({ onReturn }) });
+    return await followJob(bus, jid, { ...following, signal, onProgress, ...defined({ onReturn }) });
   } catch (thrown) {
     if (!(thrown instanceof Interrupted)) throw thrown;
     progress.end();
@@ -47,12 +50,21 @@ export async function watchJob(
 }
 
 /**
- * Prints how a job ended.
+ * Prints how a job ended, or how far it is when it is due.
  *
- * @throws Exit 1 when not every target ended well
+ * @param options.ignoreOffline peels that are not connected do not matter
+ * @throws Exit 1 when a target did not end well, 3 when all that answered did and others are pending
  */
-export async function printEnd(results: Results, view: JobView, cli: Cli): Promise<void> {
+export async function printEnd(
+  results: Results,
+  view: JobView,
+  cli: Cli,
+  options: { ignoreOffline?: boolean } = {},
+): Promise<void> {
   await results.print(view);
   cli.say(summaryLine(view.counts));
-  if (view.status !== "completed") throw new Exit(1);
+  const pending = pendingLine(view, cli.clock.now());
+  if (pending !== undefined) cli.say(pending);
+  const code = exitCodeOf(view.counts, options);
+  if (code !== 0) throw new Exit(code);
 }

@@ -4,6 +4,7 @@ import type { Outcome } from "../../fleet/jobs/records/mod.ts";
 import { seconds } from "../../program/answers/mod.ts";
 import { type Answer, type Answers, keyOf } from "./answers.ts";
 import { outcomeWord } from "./counts.ts";
+import { pendingWord } from "./pending.ts";
 import { showSilence } from "./show-return.ts";
 
 /** Width of the names of a group; the first two are named in any case. */
@@ -25,11 +26,12 @@ export interface Group {
  * the order is that of the targets.
  *
  * @param options.full a group for each peel
+ * @param options.now milliseconds since the Unix epoch, for the time since which a peel is away
  */
 export function groupAnswers(
-  view: Pick<JobView, "targets" | "outcomes" | "returns">,
+  view: Pick<JobView, "targets" | "outcomes" | "returns" | "not_connected">,
   answers: Answers,
-  { full = false }: { full?: boolean } = {},
+  { full = false, now }: { full?: boolean; now: number },
 ): Group[] {
   const groups = new Map<string, Group>();
   const outcomeOf = (peel: string): Outcome => view.outcomes[peel] ?? "pending";
@@ -38,7 +40,8 @@ export function groupAnswers(
     ...view.targets.filter((peel) => outcomeOf(peel) !== "ok"),
   ];
   for (const peel of ordered) {
-    const outcome = `${outcomeWord(outcomeOf(peel))}${view.returns[peel]?.late ? " (late)" : ""}`;
+    const word = pendingWord(peel, view, now) ?? outcomeWord(outcomeOf(peel));
+    const outcome = `${word}${view.returns[peel]?.late ? " (late)" : ""}`;
     const answered = answers.of(peel) ?? { answer: silent(outcomeOf(peel)) };
     const { answer, durationMs } = answered;
     const key = full ? peel : `${outcome} ${answer.key}`;

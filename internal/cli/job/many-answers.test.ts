@@ -24,7 +24,7 @@ function answered(lines: number, width = 60, count = peels.length) {
 }
 const view = { jid: "job-1", targets: peels, outcomes, returns: {} };
 const table = (answers: ReturnType<typeof answered>, full = false) =>
-  formatReturns(view, answers, { color: false, full }).split("\n");
+  formatReturns(view, answers, { color: false, full, now: 0 }).split("\n");
 
 test("the end of the table is shown, which has what did not end well, and the rest is named", () => {
   const lines = table(answered(30));

@@ -59,7 +59,11 @@ export function createResults(cli: Cli, options: ResultOptions = {}): Results {
       shown,
       () =>
         above +
-        formatReturns(shown, answers, { color: cli.color, ...defined({ width: cli.width }), ...options }),
+        formatReturns(shown, answers, {
+          ...{ color: cli.color, now: cli.clock.now() },
+          ...defined({ width: cli.width }),
+          ...options,
+        }),
     );
   };
   return {

@@ -48,6 +48,8 @@ export const runCommand = command({
     "batch-wait": value("duration", "Pause between two batches"),
     preview: flag("Show the peels that match, and run nothing"),
     follow: flag("Show on standard error what the command writes while it runs, on at most 16 peels"),
+    "ignore-offline": flag("Peels that are not connected do not change the exit code"),
+    "wait-offline": flag("Wait also for peels that are not connected, until the deadline"),
     yes: flag("Do not ask before it runs"),
     ...answerArgs,
   },
@@ -64,6 +66,7 @@ export const runCommand = command({
     if (args.follow === true && (isAsync || isPreview || batch !== undefined)) {
       throw new SvcError("usage", "--follow shows one job as it runs: give no --async, --preview or --batch");
     }
+    checkOffline(args, isAsync || isPreview);
     if (args.tree.length > 0 && args.again !== undefined) {
       throw new SvcError("usage", "give --tree or --again, not both");
     }
@@ -80,12 +83,27 @@ export const runCommand = command({
         ...(batch === undefined ? {} : { batch: readFlag("--batch", batch, parseBatchSize) }),
         batchWaitMs: batchWait === undefined ? 0 : readFlag("--batch-wait", batchWait, parseDuration),
         mode: isPreview ? "preview" : isAsync ? "async" : "follow",
+        offline: {
+          ...(args["ignore-offline"] === true ? { ignore: true } : {}),
+          ...(args["wait-offline"] === true ? { wait: true } : {}),
+        },
         show: { ...readAnswerArgs(args), follow: args.follow === true },
       },
       cli,
     );
   },
 });
+
+/** @throws SvcError `usage` when nothing is waited for */
+function checkOffline(
+  args: { "ignore-offline"?: boolean | undefined; "wait-offline"?: boolean | undefined },
+  isNotFollowed: boolean,
+): void {
+  for (const name of ["ignore-offline", "wait-offline"] as const) {
+    if (args[name] === true && isNotFollowed)
+      throw new SvcError("usage", `--${name} is about waiting for peels: give no --async or --preview`);
+  }
+}
 
 /** @throws SvcError `usage` when a function is missing, or given in addition to a job */
 function whatOf({

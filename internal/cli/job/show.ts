@@ -10,6 +10,7 @@ import { createAnswers } from "./answers.ts";
 import { answerArgs, jidArg, readAnswerArgs } from "./args.ts";
 import { summaryLine } from "./counts.ts";
 import { followJob } from "./follow-job.ts";
+import { pendingWords } from "./pending.ts";
 import { createResults } from "./results.ts";
 import { formatReturns } from "./table.ts";
 
@@ -34,7 +35,7 @@ export const showCommand = command({
         const results = createResults(cli, options);
         const { onReturn } = results;
         const { signed: _, ...view } = await followJob(bus, jid, { until: "now", ...defined({ onReturn }) });
-        return results.print(view, formatJob);
+        return results.print(view, (view) => formatJob(view, cli.clock.now()));
       }
       const peel = encodePeelId(args.peel);
       const answers = createAnswers({ ...options, full: true });
@@ -43,13 +44,17 @@ export const showCommand = command({
       const view = await followJob(bus, jid, { until: "now", peel, ...taking });
       const outcome = view.outcomes[peel] ?? "pending";
       await cli.print(answerLine(view.jid, peel, outcome, view.returns[peel]), () =>
-        formatReturns({ ...view, targets: [peel] }, answers, { color: cli.color, full: true }),
+        formatReturns({ ...view, targets: [peel] }, answers, {
+          color: cli.color,
+          now: cli.clock.now(),
+          full: true,
+        }),
       );
     }),
 });
 
 /** What is known of a job apart from its returns. */
-function formatJob(view: JobView): string {
+function formatJob(view: JobView, now: number): string {
   const args = Object.entries(view.args).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
   const metadata = Object.entries(view.metadata).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
   const fields: [string, string | undefined][] = [
@@ -62,6 +67,7 @@ function formatJob(view: JobView): string {
     ["Metadata", metadata.length === 0 ? undefined : metadata.join(" ")],
     ["Status", view.status],
     ["Peels", summaryLine(view.counts)],
+    ["Complete", view.complete ? undefined : ["no", pendingWords(view, now)].filter(Boolean).join(": ")],
     ["Created", `${view.created_at} by ${view.created_by}`],
     ["Approved by", view.approved_by?.join(", ")],
     ["Request", view.request_id],

@@ -118,6 +118,8 @@ describe("a return", () => {
   }
 });
 
+const now = new Date(2026, 0, 2, 14, 2).getTime();
+
 type View = Parameters<typeof formatReturns>[0];
 
 /** The table of a job whose targets returned these. */
@@ -125,7 +127,7 @@ function table(view: Omit<View, "jid">, options: { full?: boolean; terse?: boole
   const answers = createAnswers(options);
   const { targets } = view;
   for (const [peel, seen] of Object.entries(view.returns)) answers.take(peel, seen, targets.length);
-  return formatReturns({ jid: "job-1", ...view }, answers, { color: false, ...options }).split("\n");
+  return formatReturns({ jid: "job-1", ...view }, answers, { color: false, now, ...options }).split("\n");
 }
 
 /** A job that ended well on all of these. */
@@ -206,8 +208,23 @@ describe("equal answers", () => {
       "9 peels                          timeout  no answer by the deadline",
       "    web-1, web-2, web-3, web-4, web-5, web-6, web-7, web-8, web-9",
     ]);
+    const since = new Date(now - 60_000).toISOString();
+    const outcomesAway = { ...outcomes, "web-1": "pending" as const, "web-2": "pending" as const };
+    const away = { "web-1": { since }, "web-2": { since } };
+    expect(
+      table({
+        targets: ["web-10", "web-1", "web-2"],
+        outcomes: outcomesAway,
+        returns: {},
+        not_connected: away,
+      }),
+    ).toEqual([
+      "PEEL ID                OUTCOME                              RETURN",
+      "web-10                 ok                                   the answer was discarded to make room for later ones",
+      "2 peels: web-1, web-2  pending (not connected since 14:01)",
+    ]);
     const narrow = formatReturns({ jid: "job-1", targets, outcomes, returns: {} }, createAnswers({}), {
-      color: false,
+      ...{ color: false, now },
       width: 40,
     });
     expect(narrow).toContain("\n    web-1, web-2, web-3, web-4, web-5,\n    web-6, web-7, web-8, web-9");
@@ -250,7 +267,7 @@ describe("equal answers", () => {
         const answers = createAnswers();
         for (const [peel, seen] of Object.entries(view.returns))
           answers.take(peel, seen, view.targets.length);
-        const grouped = groupAnswers(view, answers).flatMap(({ peels }) => peels);
+        const grouped = groupAnswers(view, answers, { now }).flatMap(({ peels }) => peels);
         expect(grouped.sort()).toEqual([...view.targets].sort());
       }),
     );

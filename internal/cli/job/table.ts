@@ -17,9 +17,12 @@ const maxNames = 1_000;
  * what does not fit on one. Of peels that did not end well all are named: they are what is worked on next.
  */
 export function formatReturns(
-  view: Pick<JobView, "jid" | "targets" | "outcomes" | "returns">,
+  view: Pick<JobView, "jid" | "targets" | "outcomes" | "returns" | "not_connected">,
   answers: Answers,
-  { width = usualWidth, ...options }: { color: boolean; width?: number } & Pick<AnswerOptions, "full">,
+  {
+    width = usualWidth,
+    ...options
+  }: { color: boolean; width?: number; now: number } & Pick<AnswerOptions, "full">,
 ): string {
   const all = groupAnswers(view, answers, options);
   const groups = options.full === true ? all : lastGroups(all, width);
@@ -60,7 +63,7 @@ function leftOutLine(groups: readonly Group[], jid: string): string {
   return `… the answers of ${peels.toLocaleString("en")} peels${failed}: svc job show ${jid} --full`;
 }
 
-/** Whether each peel of a group is named: those that ended, and not well. */
+/** Whether each peel of a group is named: those that ended, and not well, and those that are away. */
 const isNamed = ({ outcome }: Group) => !outcome.startsWith("ok") && outcome !== outcomeWord("pending");
 
 /** The text in the column of the peels: of a group whose names follow below it, only how many. */

@@ -6,6 +6,8 @@ import type { JobEvent } from "./events.ts";
 import { type FollowDeps, followJob } from "./follow.ts";
 import type { Job } from "./records/record.ts";
 
+const reach = () => ({ connected: true });
+
 test("a signal before the first reply of the bus ends following, and nothing remains", async () => {
   let subscribed = 0;
   const subscribe = () => {
@@ -20,7 +22,7 @@ test("a signal before the first reply of the bus ends following, and nothing rem
     subscribed++;
     return { isWhole: false, stop: () => void subscribed-- };
   };
-  const deps: FollowDeps = { bus, jobs, alive: () => new Set(), clock, follow };
+  const deps: FollowDeps = { bus, jobs, alive: () => new Set(), reach, clock, follow };
   const job: Job = {
     ...{ jid: `job-${"0".repeat(27)}`, function: "test.ping", args: {}, targets: [], metadata: {} },
     ...{ timeoutMs: 1_000, createdAt: clock.now(), createdBy: "ann", deadline: clock.now() + 1_000 },
@@ -56,7 +58,7 @@ test("each event is reported once, after the beginning and in the order of arriv
     return { isWhole: true, stop: () => void stops++ };
   };
   const seen: string[] = [];
-  const following = followJob({ bus, jobs, alive: () => new Set(), clock, follow }, job, (news) =>
+  const following = followJob({ bus, jobs, alive: () => new Set(), reach, clock, follow }, job, (news) =>
     seen.push(
       `${news.event?.peel ?? "begin"} ${news.event?.return === undefined} ${JSON.stringify(news.counts)}`,
     ),
@@ -96,6 +98,6 @@ test("a job that shows its output waits for what is in transit, and leaves no ti
     take({ jid: job.jid, peel: "a1", at: clock.now(), return: returned });
     return { isWhole: true, stop: () => {} };
   };
-  await followJob({ bus, jobs, alive: () => new Set(), clock, follow }, job, () => {});
+  await followJob({ bus, jobs, alive: () => new Set(), reach, clock, follow }, job, () => {});
   expect([flushes, clock.pending]).toEqual([1, 0]);
 });

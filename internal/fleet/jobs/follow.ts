@@ -4,6 +4,7 @@ import type { Bus } from "../../bus/connection/mod.ts";
 import { readOnHints } from "../../bus/storage/mod.ts";
 import { keySubject, progressSubject } from "../../bus/subjects/subjects.ts";
 import { type PeelOutput, type PeelProgress, readOutput, readProgress } from "../../wire/progress.ts";
+import { createDueness } from "./dueness.ts";
 import type { JobEvent } from "./events.ts";
 import { createPace } from "./pace.ts";
 import { readEvents } from "./read-events.ts";
@@ -39,27 +40,29 @@ export interface Progress {
  * @param found its record as it was read a moment ago
  * @param onProgress called at the start and after each change
  * @param options.signal ends following, not the job
- * @param options.isNow whether it ends with what is known now
- * @returns the job in its final state, without its returns
+ * @param options.until ends with what is known now, or when nobody is waited for but peels that are not connected
+ * @returns the job in its final state, or as it is then, without its returns
  * @throws SvcError `storage`; the signal's reason
  */
 export async function followJob(
   deps: FollowDeps,
   found: Job,
   onProgress: (progress: Progress) => void,
-  { signal = new AbortController().signal, isNow = false }: { signal?: AbortSignal; isNow?: boolean } = {},
+  { signal = new AbortController().signal, until }: { signal?: AbortSignal; until?: "now" | "due" } = {},
 ): Promise<JobView> {
   const { bus, clock } = deps;
+  const isNow = until === "now";
   // What they returned is passed on and not kept, however much it is together.
   const known: FollowedJob = { job: found, tally: createTally(found) };
   const count = countOutcomes(known);
   let ended = Promise.withResolvers<void>();
   const targets = found.targets.length;
   let counts: Progress["counts"] | undefined;
+  const due = createDueness(deps, known, until);
   /** Which peels are alive is requested once, at the end. */
   const update = (peel?: string) => {
     const now = count.update(clock.now(), peel);
-    if (now.status !== "running") ended.resolve();
+    if (now.status !== "running" || due.note(now.counts, peel)) ended.resolve();
     counts = now.counts;
     return { targets, counts };
   };
@@ -93,11 +96,18 @@ export async function followJob(
     if (isNow) return await viewOf(deps, known);
     for (;;) {
       const leftMs = Math.max(0, known.job.deadline - clock.now()) + graceMs;
-      await Promise.race([ended.promise, sleep(clock, leftMs, done.signal)]);
+      if (due.isDue()) {
+        // A message of a peel that is away now may have been missed.
+        await readStored(bus, known, take);
+        if (due.isDue()) return await viewOf(deps, known);
+      }
+      const waitMs = due.waitMs(leftMs);
+      await Promise.race([ended.promise, sleep(clock, waitMs, done.signal)]);
       signal.throwIfAborted();
       if (hasSeenAll(known)) break;
       // Before what is stored is read: meanwhile more may come.
       ended = Promise.withResolvers();
+      if (waitMs < leftMs && due.isWaiting()) continue;
       const view = await showStored(deps, known, take);
       // A cancelled job continues on a target whose acknowledgement comes after the record.
       const { settled, deadline } = known.job;

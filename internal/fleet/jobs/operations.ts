@@ -105,7 +105,14 @@ const viewFields = {
   cancel_request_id: v.exactOptional(described(v.string(), "Id of the request that cancelled it")),
   approved_by: v.exactOptional(described(v.array(v.string()), "The other operators who agreed to it")),
   released,
+  complete: described(v.boolean(), "Whether every target has ended"),
   outcomes: described(v.record(v.string(), v.picklist(outcomes)), "By encoded peel id"),
+  not_connected: v.exactOptional(
+    described(
+      v.record(v.string(), v.object({ since: v.exactOptional(timestamp) })),
+      "Targets that are not connected, and get the job if they come back before the deadline",
+    ),
+  ),
 };
 const view: v.GenericSchema<JobView> = titled(
   "Job",
@@ -262,12 +269,17 @@ export const streamJob = operation({
   kind: "read",
   summary: "Follow a job",
   description:
-    "Server-sent events, including earlier ones. `begin`: `{jid, targets, counts}`; `ack`: a peel accepted the job, `{jid, peel, peel_id}`; `progress`: its progress, `{jid, peel, peel_id, done, total, failed, current}`; `output`: what a command wrote since the last one, of a job with `follow`, `{jid, peel, peel_id, output, skipped}`; `return`: its return, with the fields of `JobReturn`; `end`: the job has ended, with the fields of `Job` except `returns`, and in `signed` what its operator signed, if one did; the stream ends with it. All have `counts`, the number of targets by outcome. A comment comes every 30 seconds.",
+    "Server-sent events, including earlier ones. `begin`: `{jid, targets, counts}`; `ack`: a peel accepted the job, `{jid, peel, peel_id}`; `progress`: its progress, `{jid, peel, peel_id, done, total, failed, current}`; `output`: what a command wrote since the last one, of a job with `follow`, `{jid, peel, peel_id, output, skipped}`; `return`: its return, with the fields of `JobReturn`; `end`: the job has ended, or is due, with the fields of `Job` except `returns`, and in `signed` what its operator signed, if one did; the stream ends with it. All have `counts`, the number of targets by outcome. A comment comes every 30 seconds.",
   scope: { kind: "jobs", action: "show" },
   input: v.strictObject({
     jid,
     peel: v.optional(described(v.string(), "Only the return of this peel")),
-    until: v.optional(described(v.picklist(["now"]), "End with what is known now, also when the job runs")),
+    until: v.optional(
+      described(
+        v.picklist(["now", "due"]),
+        "End while the job runs: `now` with what is known now, `due` when nobody is waited for but peels that are not connected",
+      ),
+    ),
   }),
   output: feed,
   touches: touchesJid,
@@ -287,7 +299,7 @@ export const streamJob = operation({
     return {
       start(sink) {
         const stopping = new AbortController();
-        const options = { signal: stopping.signal, isNow: input.until === "now" };
+        const options = { signal: stopping.signal, ...defined({ until: input.until }) };
         let isSlow = false;
         const onBroken = (reason: unknown) => {
           isSlow = true;

@@ -162,7 +162,10 @@ test("a return that is repeated after the deadline came when it came first", asy
   const late = { ...job, deadline: finishedAt, settled: { ...settled, offline: [] } };
   await jobs.put(job.jid, encodeJob(late));
   await store(returnSubject(job.jid, "web-0"), returned({ retcode: 7 }));
-  const shown = await showJob({ bus: master, jobs, alive: () => new Set(), clock }, job.jid);
+  const shown = await showJob(
+    { bus: master, jobs, alive: () => new Set(), reach: () => ({ connected: true }), clock },
+    job.jid,
+  );
   expect(shown.returns["web-0"]).toMatchObject({ retcode: 0 });
 });
 
@@ -179,7 +182,10 @@ test("a follower that missed a return ends when the record says that the job has
   await jobs.put(job.jid, encodeJob(job));
   // The return came before it was followed, and nothing that came before is known.
   const follow = () => ({ isWhole: true, stop: () => {} });
-  const deps = { bus: master, jobs, alive: () => new Set<string>(), clock: systemClock, follow };
+  const deps = {
+    ...{ bus: master, jobs, alive: () => new Set<string>(), clock: systemClock, follow },
+    reach: () => ({ connected: true }),
+  };
   let ending: Promise<void> | undefined;
   const shown = await followJob(deps, job, () => {
     ending ??= (async () => {
@@ -203,7 +209,10 @@ test("a cancelled job is followed until the targets that accepted it have ended"
     following.resolve(take);
     return { isWhole: false, stop: () => {} };
   };
-  const deps = { bus: master, jobs, alive: () => new Set<string>(), clock: systemClock, follow };
+  const deps = {
+    ...{ bus: master, jobs, alive: () => new Set<string>(), clock: systemClock, follow },
+    reach: () => ({ connected: true }),
+  };
   const acknowledged = Promise.withResolvers<void>();
   const shown = followJob(deps, job, ({ event }) => {
     if (event !== undefined && event.return === undefined) acknowledged.resolve();

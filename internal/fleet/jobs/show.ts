@@ -8,6 +8,7 @@ import type { Bucket } from "../../bus/storage/mod.ts";
 import { content, type ShownContent } from "../../wire/content.ts";
 import { type ShownReleased, showReleased } from "../../wire/released-content.ts";
 import type { JobReturn } from "../../wire/return.ts";
+import { judgeDue, type Reach } from "./due.ts";
 import type { JobEvent } from "./events.ts";
 import { readEvents } from "./read-events.ts";
 import { decodeJob, type Job, type JobSource, type JobStatus, type Outcome } from "./records/mod.ts";
@@ -21,6 +22,8 @@ export interface ShowDeps {
   jobs: Bucket;
   /** Which of these peels were alive at that moment, milliseconds since the Unix epoch, as far as it is known. */
   alive(peels: readonly string[], at: number): Promise<ReadonlySet<string>> | ReadonlySet<string>;
+  /** Whether masters reach a peel now. */
+  reach(peel: string): Reach;
   clock: Clock;
 }
 
@@ -37,6 +40,8 @@ export interface JobView {
   metadata: Job["metadata"];
   timeout: string;
   status: JobStatus;
+  /** Whether every target has ended. */
+  complete: boolean;
   created_at: string;
   created_by: string;
   approved_by?: string[];
@@ -50,6 +55,8 @@ export interface JobView {
   finished_at?: string;
   outcomes: Record<string, Outcome>;
   counts: Partial<Record<Outcome, number>>;
+  /** Targets that are not connected, and get the job if they come back before the deadline. */
+  not_connected?: Record<string, { since?: string }>;
   returns: Record<string, SeenReturn>;
 }
 
@@ -132,7 +139,7 @@ function knownOf(job: Job, only?: string): KnownJob {
 
 /** Combines a job and what is known about its targets. */
 export async function viewOf(
-  deps: Pick<ShowDeps, "alive" | "clock">,
+  deps: Pick<ShowDeps, "alive" | "reach" | "clock">,
   { job, tally, returns = new Map() }: FollowedJob & { returns?: KnownJob["returns"] },
 ): Promise<JobView> {
   const now = deps.clock.now();
@@ -143,6 +150,7 @@ export async function viewOf(
       ? await deps.alive(silent, job.deadline)
       : new Set(silent);
   const standing = standingOf(job, tally, (peel) => alive.has(peel) && !offline.has(peel), now);
+  const { complete, away } = judgeDue(standing.outcomes, tally.known, deps.reach);
   const at = (name: string, epochMs: number | undefined) =>
     epochMs === undefined ? {} : { [name]: rfc3339(epochMs) };
   return {
@@ -154,6 +162,7 @@ export async function viewOf(
     metadata: job.metadata,
     timeout: formatDuration(job.timeoutMs),
     status: standing.status,
+    complete,
     created_at: rfc3339(job.createdAt),
     created_by: job.createdBy,
     ...(job.approvedBy === undefined ? {} : { approved_by: [...job.approvedBy] }),
@@ -168,6 +177,11 @@ export async function viewOf(
     ...at("finished_at", standing.finishedAt),
     outcomes: Object.fromEntries(standing.outcomes),
     counts: standing.counts,
+    ...(away.size === 0 ? {} : { not_connected: Object.fromEntries([...away].map(showAway)) }),
     returns: Object.fromEntries(returns),
   };
+}
+
+function showAway([peel, since]: [string, number | undefined]): [string, { since?: string }] {
+  return [peel, since === undefined ? {} : { since: rfc3339(Math.floor(since)) }];
 }

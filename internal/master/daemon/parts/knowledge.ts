@@ -2,7 +2,12 @@ import { join } from "node:path";
 import { abortable } from "../../../base/abortable.ts";
 import { sleep } from "../../../base/clock.ts";
 import { openBucket } from "../../../bus/storage/mod.ts";
-import { createPace, createResolver, followNodeGroups } from "../../../fleet/targeting/mod.ts";
+import {
+  createNewConnections,
+  createPace,
+  createResolver,
+  followNodeGroups,
+} from "../../../fleet/targeting/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import { followAccountRotation, followRotation } from "../../keys/mod.ts";
 import { startCompliance } from "../compliance.ts";
@@ -46,11 +51,15 @@ export const knowledge = {
       stack.defer(() => targeting.stop());
       const { index, alive, beats } = targeting;
       const { siteOf, insists, onInstance } = beats;
+      const connections = createNewConnections(clock);
       // A peel that was killed says no goodbye. The name in the JWT, which a master signed.
       stack.defer(
         proven.followConnections(account, {
-          began: () => {},
-          ended: ({ name }) => index.doubt(name),
+          began: connections.began,
+          ended(connection) {
+            connections.ended(connection);
+            index.doubt(connection.name);
+          },
           unsure: () => {},
         }),
       );
@@ -85,6 +94,8 @@ export const knowledge = {
         ...{
           index,
           alive,
+          /** Whether a peel gets now what is sent to it. */
+          isConnected: (peel: string) => alive(peel) || connections.has(peel),
           siteOf,
           insists,
           onInstance,

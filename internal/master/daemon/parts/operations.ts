@@ -1,4 +1,5 @@
 import { createBoundedMap } from "../../../base/bounded-map.ts";
+import { defined } from "../../../base/defined.ts";
 import { inspectFullness } from "../../../bus/assets/mod.ts";
 import type { RoomDeps } from "../../../doors/rooms/mod.ts";
 import { createPendingTable } from "../../../fleet/enrollment/joining/mod.ts";
@@ -66,7 +67,7 @@ interface OperationsNeed {
 export const operations = {
   start: (need: OperationsNeed) =>
     assemble((stack) => {
-      const { base, connection, decisions, gate, operators, jobs, automation, joining, signIn } = need;
+      const { base, connection, decisions, gate, operators, automation, joining, signIn } = need;
       const { config, keys, clock, log } = base;
       const { bus } = connection;
       const { storage } = decisions;
@@ -95,7 +96,7 @@ export const operations = {
         },
         cluster: clusterDeps(need),
         sites: sitesDeps(need),
-        ...{ jobs: jobs.operations, rollouts: automation.rollouts.operations },
+        ...{ jobs: jobsDeps(need), rollouts: automation.rollouts.operations },
         ...{ tokens: signIn.signIn.operations, sessions: signIn.sessions.operations },
         operators: {
           ...{ ...operators.operatorOperations, statements: operators.statements },
@@ -163,6 +164,15 @@ function enrollmentDeps(need: OperationsNeed): RoomDeps["enrollment"] {
       recoveryWindowMs: config["enroll.recovery_window"],
     },
   };
+}
+
+/** What is stored of a silence is the same for all masters, and known where the heartbeat came to an earlier one. */
+function jobsDeps({ jobs: { operations }, knowledge: { isConnected }, presence }: OperationsNeed) {
+  const reach = (peel: string) =>
+    isConnected(peel)
+      ? { connected: true }
+      : { connected: false, ...defined({ since: presence.silences.sinceOf(peel) }) };
+  return { ...operations, show: { ...operations.show, reach } };
 }
 
 function peelsDeps(need: OperationsNeed) {
