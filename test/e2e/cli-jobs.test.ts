@@ -25,8 +25,10 @@ let b: ManualPeel;
 beforeAll(async () => {
   bus = await startBus();
   master = await startMaster(bus);
-  a = await connectManualPeel(bus, await enrollPeel(master, "web-1_example"));
-  b = await connectManualPeel(bus, await enrollPeel(master, "web-2_example"));
+  a = await connectManualPeel(bus, await enrollPeel(master, "web-1_example"), { beats: true });
+  b = await connectManualPeel(bus, await enrollPeel(master, "web-2_example"), { beats: true });
+  // It never connects.
+  await enrollPeel(master, "db-1_example");
 });
 afterAll(async () => {
   await a?.[Symbol.asyncDispose]();
@@ -95,16 +97,15 @@ describe("svc run", () => {
   });
 
   test("--preview runs nothing", async () => {
-    await a.beat();
     const sent = a.count("dispatch");
-    const shown = await svc("run", "web-*", "test.ping", "--preview", "--batch", "1", "--output", "json");
+    const shown = await svc("run", "*-1.*", "test.ping", "--preview", "--batch", "1", "--output", "json");
     expect([shown.exit, shown.stderr]).toEqual([0, "2 peels, 1 connected; nothing was run\n"]);
     expect(JSON.parse(shown.stdout)).toEqual([
-      { peel: "web-1.example", peel_id: "web-1_example", alive: true, batch: "1/2" },
-      { peel: "web-2.example", peel_id: "web-2_example", alive: false, batch: "2/2" },
+      { peel: "db-1.example", peel_id: "db-1_example", alive: false, batch: "1/2" },
+      { peel: "web-1.example", peel_id: "web-1_example", alive: true, batch: "2/2" },
     ]);
-    expect((await svc("run", "web-*", "test.ping", "--preview")).stdout).toMatch(
-      /^PEEL ID +CONNECTED\nweb-1\.example +yes\nweb-2\.example +no\n$/,
+    expect((await svc("run", "*-1.*", "test.ping", "--preview")).stdout).toMatch(
+      /^PEEL ID +CONNECTED\ndb-1\.example +no\nweb-1\.example +yes\n$/,
     );
     expect(a.count("dispatch")).toBe(sent);
   });
@@ -149,7 +150,9 @@ describe("svc run", () => {
     await b.next("dispatch");
     await a.acknowledge(jid);
     expect(await running.exit).toBe(1);
-    expect(running.stdout).toMatch(/web-1\.example +timeout +no answer by the deadline/);
+    expect(running.stdout).toMatch(
+      /^2 peels: web-1\.example, web-2\.example +timeout +no answer by the deadline$/m,
+    );
     expect(running.stderr).toContain("2 peels: ");
     await a.answer(jid);
     expect((await svc("job", "show", jid)).stdout).toMatch(/web-1\.example +timeout \(late\) +true/);

@@ -29,10 +29,15 @@ export interface ManualPeel extends AsyncDisposable {
   beat(): Promise<void>;
 }
 
-/** Connects an enrolled peel under manual control. */
+/**
+ * Connects an enrolled peel under manual control.
+ *
+ * @param options.beats whether it sends heartbeats by itself, as a peel does: others are connected for 30 s only
+ */
 export async function connectManualPeel(
   bus: { url: string; caPem: string },
   peel: EnrolledPeel,
+  { beats = false }: { beats?: boolean } = {},
 ): Promise<ManualPeel> {
   const { peelId } = peel;
   const connection = await connectPeel(bus, peel);
@@ -63,6 +68,10 @@ export async function connectManualPeel(
     });
   }
   await nats.flush();
+  const beat = () => store(`$KV.peel-heartbeat.${peelId}`, { peel_id: peelId });
+  if (beats) await beat();
+  // A heartbeat that is lost with the connection is not missed.
+  const beating = beats ? systemClock.every(10_000, () => void beat().catch(() => {})) : undefined;
   return {
     peelId,
     connection,
@@ -88,8 +97,11 @@ export async function connectManualPeel(
         await sleep(systemClock, 500);
       }
     },
-    beat: () => store(`$KV.peel-heartbeat.${peelId}`, { peel_id: peelId }),
-    [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
+    beat,
+    async [Symbol.asyncDispose]() {
+      beating?.cancel();
+      await connection[Symbol.asyncDispose]();
+    },
   };
 }
 
