@@ -61,7 +61,7 @@ test("who agrees sees all of it, and then the id of the job", async () => {
     /^State +waiting$/m,
     /^Operation +jobs\.create$/m,
     /^Function +test\.echo$/m,
-    /^Arguments +\{"text":"hello"\}$/m,
+    /^Argument text +hello$/m,
     /^Target +web-1$/m,
     /^Digest +[0-9a-f]{64}$/m,
     /^Peels +1: web-1$/m,
@@ -86,14 +86,25 @@ test("who agrees sees all of it, and then the id of the job", async () => {
       subjects: expect.objectContaining({ approval: another, reason: "not now\u202e" }),
     }),
   );
-  const agreed = await svc(ben, "approval", "approve", id);
+  const declining = startCli(bus, ["approval", "approve", id], {
+    ...{ operatorFile: writeOperatorFile(bus, ben), answer: "n" },
+  });
+  expect(await declining.exit).toBe(1);
+  expect(declining.stdout).toBe("");
+  expect(declining.stderr).toEndWith(
+    "\n  argument text: hello\n  timeout: 60s\n  approvals: 1\nAgree to it? [y/N] n\nnothing was done\n",
+  );
+  expect((await svc(ben, "approval", "show", id)).stdout).toMatch(/^Agreed +0 of 1$/m);
+  const agreed = await svc(ben, "approval", "approve", id, "--yes");
   const { jid } = await peel.next("dispatch");
   await peel.answer(jid);
   expect([agreed.exit, agreed.stdout, agreed.stderr]).toEqual([
     0,
     `agreed to ${id}: it was started as ${jid}\n`,
     expect.stringMatching(
-      new RegExp(`^ann signed svc.job.request on 1 peel at .*"hello".*\nwatch with svc job watch ${jid}\n$`),
+      new RegExp(
+        `^ann wants to run test\\.echo on 1 peel \\(target [^)]+\\), signed at .*\\n  argument text: hello\\n(?:  .*\\n)*watch with svc job watch ${jid}\\n$`,
+      ),
     ),
   ]);
   expect((await svc(ben, "approval", "show", id)).stdout).toMatch(new RegExp(`^Job +${jid}$`, "m"));

@@ -184,6 +184,36 @@ test("members are revoked by a selection, and by several ids", async () => {
   expect(await statesOf(waiting)).toEqual(["pending"]);
 });
 
+test("what is named is asked for at a terminal as well, and --yes answers", async () => {
+  const records = await pending(named("asked", 2));
+  const [first = "", second = ""] = records.map(({ id }) => id);
+  const states = () => statesOf(records);
+  const declined = await svc(["approve", "asked-0.example.com"], { answer: "n" });
+  expect(declined).toMatchObject({
+    ...{ exit: 1, stdout: "" },
+    stderr: `asked-0.example.com is ${first} (asked-0.example.com)\nApprove asked-0.example.com? [y/N] n\nnothing was done\n`,
+  });
+  expect((await svc(["approve", first, second], { answer: "" })).stderr).toBe(
+    "Approve 2 enrollments? [y/N] \nnothing was done\n",
+  );
+  expect(await states()).toEqual(["pending", "pending"]);
+  expect(await svc(["approve", first, second, "--yes"], { answer: "n" })).toMatchObject({
+    ...{ exit: 0, stderr: "" },
+  });
+  for (const words of [[first], ["--peel", "asked-0.example.com"], [first, "--wait"]]) {
+    const kept = await svc(["revoke", ...words], { answer: "n" });
+    const name = words.at(-1) === "asked-0.example.com" ? "asked-0.example.com" : first;
+    expect([kept.exit, kept.stdout, kept.stderr]).toEqual([
+      ...[1, "", `Revoke ${name}? [y/N] n\nnothing was done\n`],
+    ]);
+  }
+  expect(await states()).toEqual(["approved", "approved"]);
+  expect(await svc(["revoke", first, "--yes"], { answer: "n" })).toMatchObject({ exit: 0, stderr: "" });
+  // Nobody can answer in a script, and none of those that name what they mean breaks.
+  expect(await svc(["revoke", second])).toMatchObject({ exit: 0, stderr: "" });
+  expect(await states()).toEqual(["revoked", "revoked"]);
+});
+
 test("labels of the enrollment before are shown first, and given again or dropped", async () => {
   const former = { enrollment: "enr-000000000000000000000000001", labels: { team: "db", rack: "7" } };
   const records = await pending(named("had", 5, { former }));
@@ -199,7 +229,7 @@ test("labels of the enrollment before are shown first, and given again or droppe
   const declined = await svc(["approve", first], { answer: "n" });
   expect(declined).toMatchObject({ exit: 1, stdout: "" });
   expect(declined.stderr).toBe(
-    "had-0.example.com had the labels team=db rack=7, and gets them again: --drop-labels approves it without\nApprove 1 enrollment? [y/N] n\nnothing was done\n",
+    `had-0.example.com had the labels team=db rack=7, and gets them again: --drop-labels approves it without\nApprove ${first}? [y/N] n\nnothing was done\n`,
   );
   expect(await labelsOf(first)).toEqual({ state: "pending", labels: undefined });
   expect(await svc(["approve", first], { answer: "y" })).toMatchObject({ exit: 0 });

@@ -232,7 +232,7 @@ describe("what two operators signed", () => {
     const id = await run("pair");
     const agreed = await as(cho, "approval", "approve", id);
     expect(agreed).toMatchObject({ exit: 0, stdout: expect.stringContaining("it was started") });
-    expect(agreed.stderr).toContain("ben signed svc.job.request on 2 peels");
+    expect(agreed.stderr).toContain("ben wants to run cmd.run on 2 peels (target web-*), signed at ");
     expect(agreed.stderr).toContain(`touch ${mark("pair")}`);
     await until(() => existsSync(mark("pair")));
     const jid = [...sent.keys()].find((one) => sentOf(one).evidence?.approvals !== undefined) ?? "";

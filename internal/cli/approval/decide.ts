@@ -3,6 +3,7 @@ import { SvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { approvalOperations } from "../../fleet/approvals/mod.ts";
 import { type Cli, command, Exit, type RestWords, word } from "../../program/command-line/mod.ts";
+import { confirm, yesArg } from "../confirm/confirm.ts";
 import { gatherDecisions } from "../gather.ts";
 import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
@@ -22,14 +23,22 @@ export const approveCommand = command({
   name: "approve",
   description: "Agree to requests of other operators; the last agreement that one needs starts it.",
   examples: ["svc approval approve apr-3MRx", "svc approval approve apr-3MRx apr-3MRy"],
-  args: idArgs,
+  args: { ...idArgs, yes: yesArg },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
       const agree = gatherDecisions(bus, approvalOperations.approveRequest, requesterName(bus));
-      await decideOn(await wholeIds(args, bus, cli), cli, {
+      const ids = await wholeIds(args, bus, cli);
+      // All are shown before the one question.
+      const seen = await Promise.allSettled(ids.map((id) => seenDigest(bus, id, cli)));
+      const count = seen.filter(({ status }) => status === "fulfilled").length;
+      if (count > 0) {
+        await confirm(cli, count === 1 ? "Agree to it" : `Agree to these ${count}`, args.yes === true);
+      }
+      await decideOn(ids, cli, {
         async decide(id) {
-          const request_digest = await seenDigest(bus, id, cli);
-          return (await agree({ id, ...defined({ request_digest }) })).approval;
+          const shown = seen[ids.indexOf(id)];
+          if (shown?.status === "rejected") throw shown.reason;
+          return (await agree({ id, ...defined({ request_digest: shown?.value }) })).approval;
         },
         line: agreedLine,
         after: (approval) => sayNext(approval, cli),

@@ -2,6 +2,7 @@ import { decodeBase64 } from "../../base/base64.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { attempt } from "../../base/errors.ts";
 import { decodeOperator, type OperatorRecord } from "../../wire/operator-record.ts";
+import { shown } from "./sentences.ts";
 
 type Row = readonly [name: string, value: string];
 
@@ -15,11 +16,11 @@ export function describeRequest(request: unknown): Row[] {
   );
   return [
     ...(typeof called === "string" ? [["Function", called] as const] : []),
-    ...(hasFields(args) ? [["Arguments", JSON.stringify(args)] as const] : []),
-    ...(check === undefined ? [] : [["Check", JSON.stringify(check)] as const]),
+    ...Object.entries(Object(args)).map(([name, value]): Row => [`Argument ${name}`, shown(value)]),
+    ...(check === undefined ? [] : [["Check", checkWords(check)] as const]),
     ...(typeof target === "string" ? [["Target", target] as const] : []),
     ...(operator === undefined ? [] : describeOperator(operator)),
-    ...(more.length === 0 ? [] : [["Request", JSON.stringify(Object.fromEntries(more))] as const]),
+    ...more.map(([name, value]): Row => [`Request ${name}`, shown(value)]),
   ];
 }
 
@@ -34,7 +35,14 @@ interface Fields {
   readonly [name: string]: unknown;
 }
 
-const hasFields = (value: unknown) => Object.keys(Object(value)).length > 0;
+/** The function by which the waves of a rollout are judged. */
+function checkWords(check: unknown): string {
+  const { function: called, args, ...rest } = Object(check) as Fields;
+  const named = Object.entries({ ...Object(args), ...rest }).map(
+    ([name, value]) => `${name}=${shown(value)}`,
+  );
+  return [shown(called), ...named].join(" ");
+}
 
 function describeOperator({ name, roles, publicKey, disabled, expiresAt, version }: OperatorRecord): Row[] {
   return [

@@ -31,14 +31,15 @@ const signed = (bytes: Uint8Array, at = subject) => ({
   subject: at,
   envelope: Buffer.from(bytes).toString("base64"),
 });
-const shown = { asked_by: "ann", targets };
+const shown = { asked_by: "ann", targets, expires_at: "2026-01-02T00:00:00.000Z" };
 const said: string[] = [];
 const cli = { say: (line: string) => void said.push(line) };
 
 test("what was signed is said, and its digest agreed to", () => {
   expect(digestOf(shown, signed(envelope), cli)).toEqual(sha256(envelope));
   expect(said).toEqual([
-    'ann signed svc.job.request on 2 peels at 2026-01-01T00:00:00.000Z: {"target":"web-*","function":"cmd.run","args":{"command":"id\\u202e"}}',
+    "ann wants to run cmd.run on 2 peels (target web-*), signed at 2026-01-01T00:00:00.000Z; others can agree until 2026-01-02T00:00:00.000Z",
+    "  argument command: id\\u202e",
   ]);
 });
 
@@ -57,7 +58,9 @@ test("state files that were signed are said, and no others agreed to", () => {
   };
   expect(showing(snapshot)).toEqual(sha256(bytes));
   const short = Buffer.from(snapshot).toString("hex").slice(0, 12);
-  expect(said.at(-1)).toContain(`ann signed svc.job.request on 2 peels with state files ${short} at`);
+  expect(said.at(-1)).toContain(
+    `ann wants to run state.apply on 2 peels with state files ${short}, signed at`,
+  );
   expect(() => showing(sha256("other"))).toThrow("ann signed other state files than the master shows");
 });
 

@@ -1,6 +1,4 @@
-import { rfc3339 } from "../../base/clock.ts";
 import { SvcError, toSvcError } from "../../base/errors.ts";
-import { escapeInvisible } from "../../base/invisible.ts";
 import { decode } from "../../base/msgpack.ts";
 import { sha256 } from "../../base/sha256.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
@@ -9,8 +7,8 @@ import { merkleTree } from "../../identity/merkle/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
 import { shortSnapshot } from "../../wire/content-words.ts";
 import { isSignedFor, openRequest } from "../../wire/signed-request.ts";
-import { peelCount } from "../job/counts.ts";
 import { request } from "../request.ts";
+import { type Requested, sentencesOf } from "./sentences.ts";
 
 type Shown = Awaited<ReturnType<(typeof approvalOperations.getApproval)["operation"]["run"]>>["approval"];
 
@@ -36,12 +34,16 @@ export async function seenDigest(
     );
     return undefined;
   }
-  return shown.signed === undefined ? undefined : digestOf(shown, shown.signed, cli);
+  if (shown.signed !== undefined) return digestOf(shown, shown.signed, cli);
+  const { asked_by: by, operation: what, peels, expires_at: until } = shown;
+  const fields = Object(shown.request) as Requested["request"];
+  for (const line of sentencesOf({ by, what, request: fields, peels, until })) cli.say(line);
+  return undefined;
 }
 
 /** @throws SvcError as `seenDigest` */
 export function digestOf(
-  { asked_by, targets, content }: Pick<Shown, "asked_by" | "targets" | "content">,
+  { asked_by, targets, content, expires_at }: Pick<Shown, "asked_by" | "targets" | "content" | "expires_at">,
   { subject, envelope: text }: NonNullable<Shown["signed"]>,
   { say }: Pick<Cli, "say">,
 ): Uint8Array {
@@ -58,23 +60,23 @@ export function digestOf(
   if (operator !== asked_by || !isSignedFor(subject, signed)) {
     throw other(`${asked_by} did not sign the request that the master shows`);
   }
-  let on = "";
+  let peels: number | undefined;
+  let more = "";
   if (targets_digest instanceof Uint8Array && targets !== undefined) {
     if (targets.length === 0 || !Buffer.from(targets_digest).equals(merkleTree(targets).root)) {
       throw other(`${asked_by} signed other peels than the master shows`);
     }
-    on = ` on ${peelCount(targets.length)}`;
+    peels = targets.length;
   }
   if (snapshot instanceof Uint8Array) {
     if (content !== undefined && !Buffer.from(snapshot).equals(content.snapshot)) {
       throw other(`${asked_by} signed other state files than the master shows`);
     }
-    on += ` with state files ${shortSnapshot(snapshot)}`;
+    more = ` with state files ${shortSnapshot(snapshot)}`;
   }
   // Not what the master calls it: the subject is signed.
-  say(
-    `${operator} signed ${subject}${on} at ${rfc3339(sentAt)}: ${escapeInvisible(JSON.stringify(requested))}`,
-  );
+  const said = { by: operator, what: subject, request: requested, peels, more };
+  for (const line of sentencesOf({ ...said, signedAt: sentAt, until: expires_at })) say(line);
   return sha256(envelope);
 }
 

@@ -10,8 +10,10 @@ import {
   formatTable,
   type RestWords,
   type TableStyle,
+  visible,
   word,
 } from "../../program/command-line/mod.ts";
+import { confirm } from "../confirm/confirm.ts";
 import { inStates } from "../ids/choose-enrollment.ts";
 import { enrollmentId } from "../ids/enrollment-id.ts";
 import { Interrupted, interruptedExit, untilInterrupted } from "../job/interrupt.ts";
@@ -82,8 +84,8 @@ export function namedIds({ id, more }: Pick<DecisionWords, "id" | "more">): stri
 }
 
 /**
- * Decides on the enrollments that are named, and on those that the options select. Before those that are selected,
- * it shows what it will do, and asks.
+ * Decides on the enrollments that are named, and on those that the options select. It asks first, and shows what it
+ * will do to those that are selected.
  *
  * @throws Exit 1 when one failed, or the question was not answered with yes; 130 after Ctrl-C
  * @throws SvcError `usage`; what a master answered, for the only one
@@ -101,8 +103,9 @@ export async function decide(words: DecisionWords, bus: Bus, cli: Cli, decision:
   }
   const notices = (await decision.noticesOf?.(named)) ?? [];
   for (const notice of notices) cli.say(notice);
-  const needsYes = notices.length > 0 && words.yes !== true && cli.prompt !== undefined;
-  if (needsYes && !(await agrees(named.length, cli, decision))) stopHere(cli);
+  const called = namedIds(words);
+  const what = others.length > 0 ? countOf(named.length) : visible(called[0] ?? only);
+  await confirm(cli, `${capital(decision.verb)} ${what}`, words.yes === true);
   if (others.length > 0) return decideOnNamed(named, cli, decision);
   const enrollment = await decideOne(only, true, decision);
   return cli.print(enrollment, () => doneLine(decision, enrollment));
@@ -176,9 +179,11 @@ async function decideOnSelected(
   if (items.length === 0) cli.say("nothing is selected");
   else {
     preview(items, known, cli, decision);
-    if (words.yes !== true && !(await agrees(items.length, cli, decision))) {
-      stopHere(cli);
+    if (words.yes !== true && cli.prompt === undefined) {
+      const { verb } = decision;
+      throw new SvcError("usage", `this is not a terminal, so no one can confirm: add --yes to ${verb} them`);
     }
+    await confirm(cli, `${capital(decision.verb)} ${countOf(items.length)}`, words.yes === true);
   }
   const isNamed = new Set(named);
   const decisions = await run(items, isNamed, cli, decision, isDirect);
@@ -188,12 +193,6 @@ async function decideOnSelected(
   const silent = result.failed.length - shownFirst;
   if (silent > 0) cli.say(`and ${silent} more failed: run it again with --output json to see each`);
   end(decisions.stopped, result.failed.length > 0);
-}
-
-/** @throws Exit */
-function stopHere(cli: Cli): never {
-  cli.say("nothing was done");
-  throw new Exit(1);
 }
 
 /** All that the decision could be made on. */
@@ -255,14 +254,7 @@ export function formatChosen(
 
 const countOf = (count: number) => (count === 1 ? "1 enrollment" : `${count} enrollments`);
 
-/** @throws SvcError `usage` where no one can confirm */
-async function agrees(count: number, { prompt }: Cli, { verb }: Decision): Promise<boolean> {
-  if (prompt === undefined) {
-    throw new SvcError("usage", `this is not a terminal, so no one can confirm: add --yes to ${verb} them`);
-  }
-  const question = `${verb.charAt(0).toUpperCase()}${verb.slice(1)} ${countOf(count)}? [y/N] `;
-  return ["y", "yes"].includes((await prompt(question)).trim().toLowerCase());
-}
+const capital = (verb: string) => `${verb.charAt(0).toUpperCase()}${verb.slice(1)}`;
 
 /** Decides on all of them, with the progress on a terminal. Ctrl-C begins nothing new. */
 async function run(

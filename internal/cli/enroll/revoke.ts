@@ -5,7 +5,8 @@ import { openBucket } from "../../bus/storage/mod.ts";
 import { enrollmentOperations, type RevokeOperationDeps } from "../../fleet/enrollment/mod.ts";
 import { writeRevocation } from "../../fleet/enrollment/revocation/mod.ts";
 import type { DirectSigner } from "../../fleet/enrollment/store/mod.ts";
-import { type Cli, command, flag, readFlag, value } from "../../program/command-line/mod.ts";
+import { type Cli, command, flag, readFlag, value, visible } from "../../program/command-line/mod.ts";
+import { confirm } from "../confirm/confirm.ts";
 import { ofMembers } from "../ids/choose-enrollment.ts";
 import { enrollmentId } from "../ids/enrollment-id.ts";
 import { assertPublicKey } from "../public-key.ts";
@@ -53,6 +54,7 @@ export const revokeCommand = command({
         if (isDirect || args.wait === true) {
           throw new SvcError("usage", "--direct-kv and --wait are only for the id of an enrollment");
         }
+        await confirm(cli, `Revoke ${peel === undefined ? key : displayPeelId(peel)}`, args.yes === true);
         return revokeUser(bus, cli, { peel, key, reason });
       }
       const revokeOne = await doorOf(
@@ -66,6 +68,7 @@ export const revokeCommand = command({
           throw new SvcError("usage", "--wait is only for one enrollment, named by its id");
         }
         const whole = await enrollmentId(id, bus, cli, { wanted: ofMembers });
+        await confirm(cli, `Revoke ${visible(id)}`, args.yes === true);
         const { enrollment = { id: whole, peel_id: "" }, ...rest } = await revokeOne({ id: whole, reason });
         return printClosed({ enrollment, ...rest }, cli);
       }

@@ -5,6 +5,7 @@ import type { EnrollmentSummary } from "../../fleet/enrollment/record/mod.ts";
 import { evidenceTypes } from "../../identity/evidence/mod.ts";
 import { choice, flag, readFlag, value } from "../../program/command-line/mod.ts";
 import { matchGlob } from "../../tree/targets/mod.ts";
+import { yesArg } from "../confirm/confirm.ts";
 
 /** The options that select many enrollments at once. */
 export const selectionArgs = {
@@ -13,7 +14,7 @@ export const selectionArgs = {
   address: value("cidr", "Only those that asked to join from these addresses, such as 10.20.0.0/16"),
   evidence: choice(evidenceTypes, "Only those that proved this in addition to their key"),
   limit: value("n", "Maximum number of them, oldest first"),
-  yes: flag("Do not ask before, for scripts"),
+  yes: yesArg,
 } as const;
 
 /** What the options hold. */

@@ -2,8 +2,9 @@ import { SvcError } from "../../base/errors.ts";
 import { isId, timeOfId } from "../../base/id.ts";
 import { decode, type Plain } from "../../base/msgpack.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
-import { type Cli, Exit, visible } from "../../program/command-line/mod.ts";
+import { type Cli, visible } from "../../program/command-line/mod.ts";
 import { isSignedFor, openRequest } from "../../wire/signed-request.ts";
+import { confirm as confirmPerson } from "../confirm/confirm.ts";
 import { fullId } from "../ids/full-id.ts";
 import { peelCount } from "./counts.ts";
 import { hasFailed } from "./failed.ts";
@@ -107,6 +108,6 @@ async function confirm(
       `${jid} was not signed with your key, and you would sign it now: look at it with svc job show ${jid}, then add --yes`,
     );
   }
-  const question = `You did not sign this job; it is said to be of ${visible(createdBy)}. Sign and run on ${peelCount(count)}: ${what}? [y/N] `;
-  if (!["y", "yes"].includes((await cli.prompt(question)).trim().toLowerCase())) throw new Exit(1);
+  const question = `You did not sign this job; it is said to be of ${visible(createdBy)}. Sign and run on ${peelCount(count)}: ${what}`;
+  await confirmPerson(cli, question, false);
 }

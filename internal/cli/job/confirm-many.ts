@@ -1,4 +1,5 @@
-import { type Cli, Exit } from "../../program/command-line/mod.ts";
+import type { Cli } from "../../program/command-line/mod.ts";
+import { confirm } from "../confirm/confirm.ts";
 import { confirmAbove } from "../operator.ts";
 import { peelCount } from "./counts.ts";
 
@@ -17,8 +18,5 @@ export async function confirmMany(
   if (cli.prompt === undefined || options.isConfirmed) return;
   const count = await options.count();
   if (count <= confirmAbove(cli)) return;
-  const answer = await cli.prompt(`Run ${options.function} on ${peelCount(count)}? [y/N] `);
-  if (["y", "yes"].includes(answer.trim().toLowerCase())) return;
-  cli.say("nothing was run");
-  throw new Exit(1);
+  await confirm(cli, `Run ${options.function} on ${peelCount(count)}`, false);
 }

@@ -4,6 +4,7 @@ import { releaseOperations } from "../../fleet/releases/mod.ts";
 import { type Cli, command, Exit, flag, value, visible } from "../../program/command-line/mod.ts";
 import { hexOf, shortSnapshot } from "../../wire/content-words.ts";
 import { signRelease } from "../../wire/release.ts";
+import { confirm, isYes, yesArg } from "../confirm/confirm.ts";
 import { ownOperatorFile, withBus } from "../operator.ts";
 import { request } from "../request.ts";
 import { type KeptRelease, readKeptRelease, writeKeptRelease } from "./kept-release.ts";
@@ -30,7 +31,7 @@ export const releaseCommand = command({
     ),
     commit: value("commit", "Release this commit of your checkout in place of HEAD"),
     rollback: flag("Release again what was released before the newest release"),
-    yes: flag("Release without a question"),
+    yes: yesArg,
     "accept-sources": flag("Accept the fleet and the repositories that a master names, where they are new"),
     unpublished: flag(
       "Release files that masters do not publish, such as a commit that no listed key signed: they come into force as soon as masters read them",
@@ -61,11 +62,12 @@ export const releaseCommand = command({
       for (const line of refused ?? []) cli.say(visible(line));
       for (const line of await proposal.describe(standing, kept)) cli.say(visible(line));
       const { found } = standing;
-      await confirm(
-        `Release ${shortSnapshot(proposal.snapshot)} as version ${found.next_version} of ${environment}?`,
-        args.yes === true,
-        cli,
-      );
+      const isConfirmed = args.yes === true;
+      if (!isConfirmed && cli.prompt === undefined) {
+        throw new SvcError("usage", "nobody can answer here: look at the difference, then add --yes");
+      }
+      const what = `${shortSnapshot(proposal.snapshot)} as version ${found.next_version} of ${environment}`;
+      await confirm(cli, `Release ${what}`, isConfirmed);
       const release = signRelease(
         {
           ...{ fleet: standing.fleet, environment, snapshot: proposal.snapshot, version: found.next_version },
@@ -178,12 +180,3 @@ async function readRefused(bus: Bus, environment: string, { snapshot }: Proposal
     ...(more === 0 ? [] : [`and ${more} more`]),
   ];
 }
-
-async function confirm(question: string, isConfirmed: boolean, cli: Cli): Promise<void> {
-  if (isConfirmed) return;
-  if (cli.prompt === undefined)
-    throw new SvcError("usage", "nobody can answer here: look at the difference, then add --yes");
-  if (!isYes(await cli.prompt(`${question} [y/N] `))) throw new Exit(1);
-}
-
-const isYes = (answer: string): boolean => ["y", "yes"].includes(answer.trim().toLowerCase());
