@@ -113,3 +113,31 @@ test("a pending enrollment that is too old is dropped: 404, and its place and it
   await enrollNew(master, again);
   for (const { id } of enrollments.slice(1)) expect((await getStatus(master, id)).status).toBe(200);
 });
+
+test("masters that strangers ask at once hold no more than the limit together", async () => {
+  await using own = await startBus();
+  const flags = ["--enroll-max-pending=8"];
+  await using one = await startMaster(own, { flags });
+  await using other = await startMaster(own, { flags });
+  const doors = [one, other] as const;
+  for (let round = 0; round < 3; round++) {
+    const strangers = Array.from({ length: 20 }, (_, at) => ({ door: doors[at % 2 === 0 ? 0 : 1] }));
+    const replies = await Promise.all(strangers.map(({ door }) => enrollOnce(door, newEnrollee())));
+    // What is stored first stays, so that no place is lost either.
+    expect(replies.filter(({ status }) => status === 201)).toHaveLength(8);
+    expect(replies.filter(({ status }) => status === 503)).toHaveLength(12);
+    for (const door of doors) {
+      const list = await call(door, { path: "/api/v1/enrollments?state=pending", headers: bearer });
+      expect(list.json).toHaveLength(8);
+    }
+    for (const { json } of replies) {
+      const { id } = json as { id?: string };
+      if (id !== undefined) await decide(one, "reject", id);
+    }
+    // Both masters see the decisions before strangers come again.
+    for (const door of doors) {
+      const list = await call(door, { path: "/api/v1/enrollments?state=pending", headers: bearer });
+      expect(list.json).toEqual([]);
+    }
+  }
+});

@@ -72,7 +72,7 @@ async function request({ peelId, key, curve }: Host, trusted = root, using = { e
   const master: EnrollDeps = {
     ...{ ...using, challenges, clock, random, ownCaSpkis: [root], log },
     rivals: createDirectory({ enrollments, log }),
-    pending: { take: async () => ({ giveBack: () => {} }) },
+    pending: { take: async () => ({ occupy: (_, store) => store(), giveBack: () => {} }) },
     metrics: { keyMismatch: () => {} },
     waysIn: [createExpectedWay({ ...deps(), ...using, lacks: async () => lacking })],
     begin: async () => async () => {},

@@ -98,7 +98,7 @@ function startMaster(options: { dies?: (write: string) => boolean; place?: strin
   const deps: EnrollDeps = {
     ...{ enrollments: stored, challenges, clock, random: systemRandom, ownCaSpkis: [pin], log },
     rivals: createDirectory({ enrollments, log }),
-    pending: { take: async () => ({ giveBack: () => {} }) },
+    pending: { take: async () => ({ occupy: (_, store) => store(), giveBack: () => {} }) },
     metrics: { keyMismatch: () => {} },
     waysIn: [createJoinTokenWay({ view, takings, mac, lacks: (...given) => lacks(...given), clock, log })],
     begin: async () => async () => {},

@@ -64,7 +64,7 @@ async function submit(
   const deps: EnrollDeps = {
     ...{ enrollments, challenges, clock, random: systemRandom, ownCaSpkis: [ownRoot], log: recordingLog() },
     rivals: directory,
-    pending: { take: async () => ({ giveBack: () => {} }) },
+    pending: { take: async () => ({ occupy: (_, store) => store(), giveBack: () => {} }) },
     metrics: { keyMismatch: () => events.push("key mismatch") },
     waysIn: [{ judge: async () => undefined }, way],
     async begin({ action, by }: Decision) {

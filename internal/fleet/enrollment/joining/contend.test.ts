@@ -62,7 +62,7 @@ const deps = (): EnrollDeps => ({
   pending: {
     async take(one) {
       places.push(one);
-      return { giveBack: () => {} };
+      return { occupy: (_, store) => store(), giveBack: () => {} };
     },
   },
   metrics: { keyMismatch: () => {} },

@@ -146,9 +146,12 @@ async function waitAsRival(
   const place = await deps.pending.take({ address, proven: false, waits: admission?.decide !== "reject" });
   let stored: Enrollment | undefined;
   try {
-    if ((await insertRival(deps.enrollments, record, found)) !== undefined) {
-      stored = await leaveWaiting(deps, record, admission);
-    }
+    const inserted = await place.occupy(
+      record.id,
+      () => insertRival(deps.enrollments, record, found),
+      () => removePending(deps.enrollments, record.id, record.createdAt),
+    );
+    if (inserted !== undefined) stored = await leaveWaiting(deps, record, admission);
   } finally {
     place.giveBack(stored?.id);
   }

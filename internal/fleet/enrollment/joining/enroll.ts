@@ -3,7 +3,7 @@ import { conflict, retryOnConflict } from "../../../base/retry-on-conflict.ts";
 import { verifySignature } from "../../../identity/mod.ts";
 import { attestationMessage, enrollmentMessage } from "../../../wire/enrollment-messages.ts";
 import { type Enrollment, formerFrom, liveStates, transition } from "../record/mod.ts";
-import { type FoundByPeel, findByPeel, insertEnrollment } from "../store/mod.ts";
+import { type FoundByPeel, findByPeel, insertEnrollment, removePending } from "../store/mod.ts";
 import { admissionOf, admitted, eventOfAdmission, isLetIn, withProof } from "./admit.ts";
 import { consumeChallenge } from "./challenge.ts";
 import { contend, contendAgain } from "./contend.ts";
@@ -113,7 +113,11 @@ async function enrollNew(
     const place = await deps.pending.take({ address, proven, waits: made.state === "pending" });
     let written: Enrollment | undefined;
     try {
-      written = await storeNew(deps, { record, made, admission, indexRevision });
+      written = await place.occupy(
+        record.id,
+        () => storeNew(deps, { record, made, admission, indexRevision }),
+        () => removePending(deps.enrollments, record.id, record.createdAt),
+      );
     } finally {
       place.giveBack(written?.id);
     }

@@ -1,21 +1,26 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { memoryBucket } from "../../../../test/harness/bucket.ts";
 import { manualClock } from "../../../../test/harness/clock.ts";
 import { recordingLog } from "../../../../test/harness/log.ts";
 import { defined } from "../../../base/defined.ts";
+import { SvcError } from "../../../base/errors.ts";
 import type { Enrollment } from "../record/record.ts";
 import { applyEvent } from "../store/apply.ts";
 import { createDirectory } from "../store/directory.ts";
-import { insertEnrollment } from "../store/store.ts";
+import { insertEnrollment, readEnrollments, removePending } from "../store/store.ts";
+import { createOccupy } from "./occupy.ts";
 import { createPendingTable } from "./pending-table.ts";
 
 /** A host that proved nothing, and waits. */
 const stranger = { address: undefined, waits: true, proven: false };
 const idOf = (name: string) => `enr-${name.padStart(27, "0")}`;
 
-function setup(max: number, space: { bytes: number; maxBytes: number } | undefined = undefined) {
+function setup(
+  max: number,
+  space: { bytes: number; maxBytes: number } | undefined = undefined,
+  enrollments = memoryBucket(),
+) {
   const clock = manualClock();
-  const enrollments = memoryBucket();
   const directory = createDirectory({ enrollments, log: recordingLog() });
   let deferred = 0;
   const metrics = { pendingTableFull: () => void deferred++ };
@@ -42,7 +47,21 @@ function setup(max: number, space: { bytes: number; maxBytes: number } | undefin
     );
   const reject = (name: string) =>
     applyEvent({ enrollments, clock }, idOf(name), { type: "reject", operator: "ann" });
-  return { clock, table, store, reject, deferred: () => deferred, measured: () => measured };
+  const approve = (name: string) =>
+    applyEvent({ enrollments, clock }, idOf(name), { type: "approve", operator: "ann", force: false });
+  const withdraw = (name: string) => removePending(enrollments, idOf(name), 1_000);
+  return {
+    clock,
+    directory,
+    table,
+    store,
+    reject,
+    approve,
+    withdraw,
+    ...{ enrollments },
+    deferred: () => deferred,
+    measured: () => measured,
+  };
 }
 const full = expect.objectContaining({ kind: "unavailable", retryAfterMs: 60_000 });
 
@@ -170,4 +189,103 @@ test("a decision gives the place back to its source", async () => {
   await expect(table.take(from("192.0.2.7"))).rejects.toThrow("from this address");
   await reject("web1");
   await table.take(from("192.0.2.7"));
+});
+
+describe("masters that take places at the same moment", () => {
+  /** Two masters with one bucket, and a record that each of them is about to store. */
+  async function race(max: number, address?: string) {
+    const one = setup(max);
+    const other = setup(max, undefined, one.enrollments);
+    const newcomer = { ...stranger, address };
+    const places = [await one.table.take(newcomer), await other.table.take(newcomer)] as const;
+    const names = ["web1", "web2"] as const;
+    const occupy = (at: 0 | 1, after: () => Promise<unknown> = async () => {}) =>
+      places[at].occupy(
+        idOf(names[at]),
+        async () => {
+          const stored = await one.store(names[at], "pending", address);
+          await after();
+          return stored;
+        },
+        () => one.withdraw(names[at]),
+      );
+    const held = async () => (await readEnrollments(one.enrollments)).map(({ peelId }) => peelId);
+    return { one, other, occupy, held };
+  }
+
+  test("hold no more than the limit together: what is stored first stays", async () => {
+    const { one, other, occupy, held } = await race(1);
+    const [first, second] = await Promise.allSettled([occupy(0), occupy(1)]);
+    expect(first).toMatchObject({ status: "fulfilled", value: { record: { peelId: "web1" } } });
+    expect(second).toMatchObject({ status: "rejected", reason: full });
+    expect(await held()).toEqual(["web1"]);
+    expect([one.deferred(), other.deferred()]).toEqual([0, 1]);
+  });
+
+  test("keep both while there is room for both", async () => {
+    const { occupy, held } = await race(2);
+    await Promise.all([occupy(0), occupy(1)]);
+    expect(await held()).toEqual(["web1", "web2"]);
+  });
+
+  test("hold no more from one address than its part", async () => {
+    const { occupy, held } = await race(10, "192.0.2.7");
+    await occupy(0);
+    await expect(occupy(1)).rejects.toThrow("too many enrollments from this address are pending");
+    expect(await held()).toEqual(["web1"]);
+  });
+
+  test("leave what an operator decided about meanwhile", async () => {
+    const { one, occupy, held } = await race(1);
+    await occupy(0);
+    await occupy(1, () => one.approve("web2"));
+    expect(await held()).toEqual(["web1", "web2"]);
+  });
+
+  const freely = {
+    refusalOf: () => undefined,
+    refuse(message: string): never {
+      throw new Error(message);
+    },
+  };
+
+  test("withdraw what they cannot count, as the bus does not show it", async () => {
+    const { one, held } = await race(2);
+    const unseen = createOccupy({
+      directory: {
+        ready: Promise.resolve(),
+        caughtUp: () => Promise.reject(new SvcError("unavailable", "not read completely yet")),
+        onCounted: () => () => {},
+      },
+      ...freely,
+      clock: one.clock,
+    });
+    const kept = unseen(
+      idOf("web1"),
+      () => one.store("web1"),
+      () => one.withdraw("web1"),
+    );
+    const refused = kept.catch((thrown: unknown) => thrown);
+    await one.clock.asleep();
+    one.clock.advance(1_000);
+    expect(await refused).toMatchObject({ kind: "unavailable" });
+    expect(await held()).toEqual([]);
+  });
+
+  test("keep what was decided about before they see it", async () => {
+    const { one } = await race(2);
+    const late = createOccupy({
+      directory: { ready: Promise.resolve(), caughtUp: async () => {}, onCounted: () => () => {} },
+      ...freely,
+      clock: one.clock,
+    });
+    const kept = late(
+      "x",
+      async () => "stored",
+      async () => false,
+    );
+    await one.clock.asleep();
+    one.clock.advance(1_000);
+    expect(await kept).toBe("stored");
+  });
 });

@@ -1,7 +1,8 @@
 import type { Clock } from "../../../base/clock.ts";
 import { SvcError } from "../../../base/errors.ts";
 import { siteOf } from "../../../base/names/ip-network.ts";
-import type { Directory } from "../store/mod.ts";
+import type { Directory, PendingCount } from "../store/mod.ts";
+import { createOccupy, type Occupy, type OccupyOptions } from "./occupy.ts";
 
 const retryAfterMs = 60_000;
 /** A record that was stored is in the directory long before; then the place is not counted twice. */
@@ -25,10 +26,13 @@ export interface PendingTable {
    *
    * @throws SvcError `unavailable` with a time to come again when there is none
    */
-  take(newcomer: Newcomer): Promise<{
-    /** @param stored the id of the record; absent when it was not stored */
-    giveBack(stored?: string): void;
-  }>;
+  take(newcomer: Newcomer): Promise<Place>;
+}
+
+export interface Place {
+  readonly occupy: Occupy;
+  /** @param stored the id of the record; absent when it was not stored */
+  giveBack(stored?: string): void;
 }
 
 /**
@@ -60,10 +64,21 @@ interface UnderWay {
   until: number;
 }
 
+const refusals = {
+  full: "too many enrollments are pending: try again later, or join with a token",
+  site: "too many enrollments from this address are pending: try again when an operator decided on them, or join with a token",
+} as const;
+
 const needsPlace = ({ waits, proven }: Newcomer): boolean => waits && !proven;
 
 /** How many of the places one source may hold: no stranger alone keeps all others out. */
 const placesOfSource = (max: number): number => Math.ceil(max / 10);
+
+/** Why a record that was stored does not stay; `undefined` when it does. */
+function refusalOf(pending: PendingCount, max: number): string | undefined {
+  if (pending.all > max) return refusals.full;
+  return pending.ofSite > placesOfSource(max) ? refusals.site : undefined;
+}
 
 /** Whether the bucket takes one more of the largest. */
 function hasRoom(now: Measured, held: Awaited<Measured["held"]>, { proven }: Newcomer): boolean {
@@ -73,11 +88,8 @@ function hasRoom(now: Measured, held: Awaited<Measured["held"]>, { proven }: New
 }
 
 export interface PendingTableOptions {
-  directory: Pick<Directory, "countByState" | "knows" | "countPendingOf">;
-  /**
-   * How many enrollments may be pending; masters that enroll at the same moment may exceed it by what each of them has
-   * in progress.
-   */
+  directory: Pick<Directory, "countByState" | "knows" | "countPendingOf"> & OccupyOptions["directory"];
+  /** How many enrollments may be pending in the fleet. */
   max: number;
   /** What the bucket of the records holds and may hold, negative for any number; `undefined` when not known. */
   space(): Promise<{ bytes: number; maxBytes: number } | undefined>;
@@ -117,17 +129,16 @@ export function createPendingTable(options: PendingTableOptions): PendingTable {
       clock.monotonic() - measured.at < measuredFor.ms;
     return isFresh && measured !== undefined ? measured : measureAgain();
   };
-  const countOf = (site: string): number => {
-    let unseen = 0;
-    for (const one of underWay.values()) if (one.takesPlace && one.site === site && !isKnown(one)) unseen++;
-    return directory.countPendingOf(site) + unseen;
-  };
+  const countOf = (site: string): number =>
+    directory.countPendingOf(site) +
+    [...underWay.values()].filter((one) => one.takesPlace && one.site === site && !isKnown(one)).length;
   const isFull = (now: Measured, held: Awaited<Measured["held"]>, one: Newcomer) =>
     (needsPlace(one) && now.pending + now.admitted.places >= max) || !hasRoom(now, held, one);
   const refuse = (message: string): never => {
     metrics.pendingTableFull();
     throw new SvcError("unavailable", message, { retryAfterMs });
   };
+  const occupy = createOccupy({ directory, clock, refuse, refusalOf: (pending) => refusalOf(pending, max) });
   return {
     async take(newcomer) {
       // Nothing may happen between the check and the admission.
@@ -139,22 +150,21 @@ export function createPendingTable(options: PendingTableOptions): PendingTable {
         held = await now.held;
       }
       if (isFull(now, held, newcomer)) {
-        refuse("too many enrollments are pending: try again later, or join with a token");
+        refuse(refusals.full);
       }
       const { address } = newcomer;
       const site = address === undefined ? undefined : siteOf(address);
       const takesPlace = needsPlace(newcomer);
       if (takesPlace && site !== undefined && countOf(site) >= placesOfSource(max)) {
         forgetKnown();
-        refuse(
-          "too many enrollments from this address are pending: try again when an operator decided on them, or join with a token",
-        );
+        refuse(refusals.site);
       }
       const place = Symbol();
       underWay.set(place, { takesPlace, site, until: Number.POSITIVE_INFINITY });
       now.admitted.all++;
       if (takesPlace) now.admitted.places++;
       return {
+        occupy: takesPlace ? occupy : (_, store) => store(),
         giveBack(stored) {
           if (stored === undefined) underWay.delete(place);
           else underWay.set(place, { takesPlace, site, stored, until: clock.monotonic() + seenWithinMs });

@@ -13,6 +13,7 @@ import {
   type DirectoryDeps,
   indexed,
   isVisible,
+  type PendingCount,
   type Roll,
   stateOf,
 } from "./roll.ts";
@@ -88,6 +89,11 @@ export interface Directory {
   pendingBefore(createdAt: number): { id: string; peelId: string }[];
   /** Live records without an index: being written, orphans, or others changed the index. */
   unindexed(): Unindexed[];
+  /**
+   * Calls `run` once, when this record that is about to be stored is counted as pending, with how many were at that
+   * place of the stream: the same on every master. Returns a function that stops it.
+   */
+  onCounted(id: string, run: (pending: PendingCount) => void): () => void;
   /** Calls `run` with each new state of this enrollment; returns a function that stops it. */
   subscribe(id: string, run: (state: EnrollmentState) => void): () => void;
   stop(): void;
@@ -179,6 +185,13 @@ export function createDirectory(deps: DirectoryDeps): Directory {
         ({ id, peel_id: peelId }) => ({ id, peelId }),
       ),
     unindexed: () => [...roll.loose].flatMap((id) => unindexedOf(roll, id) ?? []),
+    onCounted(id, run) {
+      roll.countListeners.set(id, (pending) => {
+        roll.countListeners.delete(id);
+        run(pending);
+      });
+      return () => void roll.countListeners.delete(id);
+    },
     subscribe: (id, run) => awaitState(roll, id, run),
     stop: () => watch.stop(),
   };

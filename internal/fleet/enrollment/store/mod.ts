@@ -4,6 +4,7 @@ export { createDirectory, type Directory, type Member, type Unindexed } from "./
 export { lastVouched } from "./last-vouched.ts";
 export { memberNamed } from "./member-named.ts";
 export { createReadings, mapOf, type Readings, type RecordReading, readRecord } from "./readings.ts";
+export type { PendingCount } from "./roll.ts";
 export {
   decodeIndex,
   type Enrollments,

@@ -15,6 +15,13 @@ export interface DirectoryDeps {
   onDirect?(id: string): void;
 }
 
+/** How many visible records were pending when one of them was counted, itself included. */
+export interface PendingCount {
+  all: number;
+  /** Of hosts at the site of its host; 0 when that is not known. */
+  ofSite: number;
+}
+
 /** The records and their indexes in memory, and who waits for a change. */
 export interface Roll extends DirectoryDeps {
   readonly view: ReturnType<typeof createOrderedView<Listed, Listed>>;
@@ -32,6 +39,8 @@ export interface Roll extends DirectoryDeps {
   /** IDs of live records whose index was not seen yet; nearly always empty. */
   readonly loose: Set<string>;
   readonly subscribers: Map<string, Set<(state: EnrollmentState) => void>>;
+  /** Called once each, when this record is counted as pending. */
+  readonly countListeners: Map<string, (pending: PendingCount) => void>;
   readonly memberListeners: Set<(peelId: string) => void>;
 }
 
@@ -56,7 +65,7 @@ export function createRoll(deps: DirectoryDeps): Roll {
     members: createSortedItems<string>((a, b) => (a < b ? -1 : a > b ? 1 : 0)),
     countsByState: Object.fromEntries(enrollmentStates.map((state) => [state, 0])) as Roll["countsByState"],
     ...{ pendingBySite: new Map(), rivals: new Map() },
-    ...{ loose: new Set(), subscribers: new Map(), memberListeners: new Set() },
+    ...{ loose: new Set(), subscribers: new Map(), countListeners: new Map(), memberListeners: new Set() },
   };
   return roll;
 }
@@ -141,16 +150,22 @@ function judge(roll: Roll, id: string | undefined): void {
   else roll.loose.add(record.id);
 }
 
-function count({ countsByState, pendingBySite }: Roll, record: Listed, isCounted: boolean): void {
+function count(roll: Roll, record: Listed, isCounted: boolean): void {
   if ((record.counted === true) === isCounted) return;
+  const { countsByState, countListeners } = roll;
   record.counted = isCounted;
-  const by = isCounted ? 1 : -1;
-  countsByState[record.state] += by;
-  if (record.state !== "pending" || record.address === undefined) return;
-  const site = siteOf(record.address);
+  countsByState[record.state] += isCounted ? 1 : -1;
+  if (record.state !== "pending") return;
+  const ofSite = record.address === undefined ? 0 : countOfSite(roll, record.address, isCounted ? 1 : -1);
+  if (isCounted) countListeners.get(record.id)?.({ all: countsByState.pending, ofSite });
+}
+
+function countOfSite({ pendingBySite }: Roll, address: string, by: 1 | -1): number {
+  const site = siteOf(address);
   const left = (pendingBySite.get(site) ?? 0) + by;
   if (left > 0) pendingBySite.set(site, left);
   else pendingBySite.delete(site);
+  return left;
 }
 
 const isRival = (record: Listed): boolean =>
