@@ -1,3 +1,4 @@
+import { expect } from "bun:test";
 import type { ExpectDescribed } from "./api-text.ts";
 import { bearer, call, postJson } from "./enrollee.ts";
 import type { ManualPeel } from "./manual-peel.ts";
@@ -30,6 +31,16 @@ export async function checkJobAnswers(
   await expectDescribed("streamJob", following, 200);
   await expectDescribed("getJob", send("GET", `/${jid}?peel=${peel.peelId}`), 200);
   await expectDescribed("cancelJob", send("POST", `/${jid}/cancel`, {}), 409);
+  const ofSettings = { ...request, function: "settings.items" };
+  const hiding = await expectDescribed("createJob", send("POST", "", ofSettings), 202);
+  const hint = expect.stringContaining("see them with svc settings show PEEL");
+  expect([made.json, hiding.json]).toEqual([
+    expect.not.objectContaining({ hint: expect.anything() }),
+    expect.objectContaining({ hint }),
+  ]);
+  const { jid: hidden } = hiding.json as { jid: string };
+  const shown = await expectDescribed("getJob", send("GET", `/${hidden}`), 200);
+  expect(shown.json).toMatchObject({ hint });
   const again = await expectDescribed(
     "createJob",
     send("POST", "", { ...request, targets: undefined, target: "*" }),

@@ -5,6 +5,7 @@ import { jobOperations } from "../../fleet/jobs/mod.ts";
 import { readCall } from "../../host/modules/mod.ts";
 import { type Cli, Exit, type RestWords } from "../../program/command-line/mod.ts";
 import { contentWords, releasedWords } from "../../wire/content-words.ts";
+import { hintForHidden } from "../../wire/hidden-values.ts";
 import { printNobody } from "../nobody.ts";
 import { withBus } from "../operator.ts";
 import { request } from "../request.ts";
@@ -122,11 +123,8 @@ function workOf({ what, timeout, isConfirmed }: RunRequest, cli: Cli): (bus: Bus
     };
   }
   const call = readCall(what.function, what.words);
-  if (/^(?:settings|pillar)\.(?:items|get)$/.test(what.function)) {
-    cli.say(
-      `jobs return *** for the values of settings: see them with svc settings show PEEL, or on the host with svc-peel call ${what.function}`,
-    );
-  }
+  const hint = hintForHidden(what.function);
+  if (hint !== undefined) cli.say(hint);
   return async () => ({ ...call, timeout: timeout ?? usualTimeout, target: what.target });
 }
 

@@ -14,7 +14,7 @@ export const jobDoors = {
         method: "POST",
         path: "/api/v1/jobs",
         tag,
-        show: ["jid", "targets", "status", "content", "released"],
+        show: ["jid", "targets", "status", "content", "released", "hint"],
         readsAll: true,
       },
       ...{ body: "required", maxBodyBytes: 512 * 1024 },

@@ -4,6 +4,7 @@ import { SvcError } from "../../base/errors.ts";
 import { encodePeelId } from "../../base/names/peel-id.ts";
 import { described, integer, plain, plainMap, timestamp, titled } from "../../base/schema.ts";
 import { content, shownContent } from "../../wire/content.ts";
+import { hintForHidden } from "../../wire/hidden-values.ts";
 import { shownReleased, showReleased } from "../../wire/released-content.ts";
 import { endings } from "../../wire/return.ts";
 import { type Call, feed, operation, operatorOf, pageFields, pageOf } from "../operation/mod.ts";
@@ -90,6 +91,9 @@ const summary: v.GenericSchema<JobSummary> = titled(
 const released = v.exactOptional(
   described(shownReleased, "What its peels run that obey operators only, where they run other state files"),
 );
+const hint = v.exactOptional(
+  described(v.string(), "Where to see the values that `settings.get` and `settings.items` return as `***`"),
+);
 const viewFields = {
   ...common,
   args: plainMap,
@@ -104,7 +108,7 @@ const viewFields = {
   cancelled_by: v.exactOptional(v.string()),
   cancel_request_id: v.exactOptional(described(v.string(), "Id of the request that cancelled it")),
   approved_by: v.exactOptional(described(v.array(v.string()), "The other operators who agreed to it")),
-  released,
+  ...{ released, hint },
   complete: described(v.boolean(), "Whether every target has ended"),
   outcomes: described(v.record(v.string(), v.picklist(outcomes)), "By encoded peel id"),
   not_connected: v.exactOptional(
@@ -152,7 +156,7 @@ export const createJob = operation({
       /** Number of targets that are not connected now. */
       away: v.optional(v.number(), 0),
       content: v.exactOptional(described(shownContent, "The state files that it runs")),
-      released,
+      ...{ released, hint },
     }),
   ),
   touches: (input) => ({ peels: targetOf(input) }),
@@ -180,6 +184,7 @@ export const createJob = operation({
       ...defined({
         content: job.content && content.show(job.content),
         released: job.released && showReleased(job.released),
+        hint: hintForHidden(job.function),
       }),
     };
   },

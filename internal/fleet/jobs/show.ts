@@ -6,6 +6,7 @@ import { isId } from "../../base/id.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import type { Bucket } from "../../bus/storage/mod.ts";
 import { content, type ShownContent } from "../../wire/content.ts";
+import { hintForHidden } from "../../wire/hidden-values.ts";
 import { type ShownReleased, showReleased } from "../../wire/released-content.ts";
 import type { JobReturn } from "../../wire/return.ts";
 import { judgeDue, type Reach } from "./due.ts";
@@ -48,6 +49,8 @@ export interface JobView {
   content?: ShownContent;
   released?: ShownReleased;
   request_id?: string;
+  /** Where to see the values that its returns hide. */
+  hint?: string;
   deadline: string;
   cancelled_at?: string;
   cancelled_by?: string;
@@ -170,6 +173,7 @@ export async function viewOf(
       content: job.content && content.show(job.content),
       released: job.released && showReleased(job.released),
       request_id: job.requestId,
+      hint: hintForHidden(job.function),
     }),
     deadline: rfc3339(job.deadline),
     ...at("cancelled_at", job.cancelledAt),

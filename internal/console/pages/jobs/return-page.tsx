@@ -40,14 +40,19 @@ export function ReturnPage({ app, jid, peel }: { app: App; jid: string; peel: st
         </Empty>
       )}
       {job !== undefined && answer !== undefined && (
-        <Returned answer={answer} function={job.function} now={app.now} />
+        <Returned answer={answer} function={job.function} hint={job.hint} now={app.now} />
       )}
     </Page>
   );
 }
 
-function Returned(props: { answer: ShownJob["returns"][string]; function: string } & Pick<App, "now">) {
-  const { answer, function: name, now } = props;
+interface ReturnedProps extends Pick<App, "now"> {
+  answer: ShownJob["returns"][string];
+  function: string;
+  hint: string | undefined;
+}
+
+function Returned({ answer, function: name, hint, now }: ReturnedProps) {
   return (
     <>
       <Card label="Summary" body="facts">
@@ -59,6 +64,7 @@ function Returned(props: { answer: ShownJob["returns"][string]; function: string
         <Fact name="Late">{answer.late === true && "It arrived after the deadline"}</Fact>
       </Card>
       {answer.error !== undefined && <p class="notice failed wrap">{answer.error}</p>}
+      {hint !== undefined && answer.return !== undefined && <p class="muted">{hint}</p>}
       {answer.return !== undefined && <Answer value={answer.return} />}
     </>
   );
