@@ -155,6 +155,12 @@ test("svc console signs a browser in once, and the session ends with its operato
   };
   const made = await eva.svc("console", "--no-open", "--url", master.url, "--output", "json");
   expect([made.code, made.stderr]).toEqual([0, expect.stringContaining("It is good once")]);
+  const caFile =
+    /^A browser .*\(ERR_CERT_AUTHORITY_INVALID, in Firefox SEC_ERROR_UNKNOWN_ISSUER\)\. Import (\S+) into/m.exec(
+      made.stderr,
+    )?.[1];
+  expect(caFile).toEndWith("/.svc/fleet-ca.crt");
+  expect(readFileSync(caFile ?? "", "utf8").trim()).toBe(master.ca.trim());
   const { link } = JSON.parse(made.stdout);
   const [, page, code = ""] = /^(.*)#link=([\w-]{43})$/.exec(link) ?? [];
   expect(page).toBe(`${master.url}/console/`);

@@ -1,8 +1,9 @@
 import { SvcError } from "../../base/errors.ts";
 import { digestOfSecret, newSecret, sessionOperations } from "../../fleet/sessions/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
-import { withBus } from "../operator.ts";
+import { operatorBus, withBus } from "../operator.ts";
 import { request } from "../request.ts";
+import { caAdvice, writeCaFile } from "./ca-file.ts";
 import { openPage } from "./open-page.ts";
 
 /**
@@ -32,6 +33,9 @@ export function openConsole(
         ? "The link opens in your browser. It is good once, until a minute from now."
         : "Open the link in a browser. It is good once, until a minute from now.",
     );
+    const { ca } = operatorBus(cli);
+    const path = ca === undefined ? undefined : writeCaFile(ca, cli.env);
+    if (path !== undefined) cli.say(caAdvice(path));
   });
 }
 
