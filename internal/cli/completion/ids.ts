@@ -135,8 +135,8 @@ const readers: Record<
   enrollments: (bus) => readIds(bus, "all", () => true),
   "pending-enrollments": (bus) => readIds(bus, "pending", () => true),
   "revocable-enrollments": (bus) => readIds(bus, "all", ({ state }) => "revoke" in transitions[state]),
-  "cloned-enrollments": async (bus) => marked((await survey(bus)).clones, "two hosts"),
-  "suspended-enrollments": async (bus) => marked((await survey(bus)).suspended, "suspended"),
+  "cloned-enrollments": async (bus) => withNames((await survey(bus)).clones, () => "two hosts"),
+  "suspended-enrollments": async (bus) => withNames((await survey(bus)).suspended, () => "suspended"),
   jobs: (bus) => readJobs(bus, {}),
   "running-jobs": (bus) => readJobs(bus, { status: "running" }),
   rollouts: readRollouts,
@@ -175,7 +175,7 @@ async function readIds(
   choose: (one: EnrollmentSummary) => boolean,
 ): Promise<Offer[]> {
   const found = (await list(bus, state)).filter(choose);
-  return found.map(({ id, peel_id, state }) => ({ id, text: `${displayPeelId(peel_id)}, ${state}` }));
+  return withNames(found, ({ state }) => state);
 }
 
 /** Newest first, as in `svc enroll list`. */
@@ -190,8 +190,17 @@ function list(bus: Bus, state: EnrollmentState | "all"): Promise<EnrollmentSumma
 
 const survey = (bus: Bus) => request(bus, peelOperations.surveyPeels, {}, { isHasty: true });
 
-const marked = (found: readonly { id: string; peel_id: string }[], text: string): Offer[] =>
-  found.map(({ id, peel_id }) => ({ id, text: `${displayPeelId(peel_id)}, ${text}` }));
+/** Enrollments by the names of their peels, as people know them, and by id; a name of several is refused. */
+function withNames<One extends { id: string; peel_id: string }>(
+  found: readonly One[],
+  textOf: (one: One) => string,
+): Offer[] {
+  const peels = found.map(({ peel_id }) => displayPeelId(peel_id));
+  const isOnly = (name: string) => peels.indexOf(name) === peels.lastIndexOf(name);
+  const ids = found.map((one, at) => ({ id: one.id, text: `${peels[at]}, ${textOf(one)}` }));
+  const names = found.map((one, at) => ({ id: peels[at] ?? "", text: `${one.id}, ${textOf(one)}` }));
+  return [...names.filter(({ id }) => isOnly(id)), ...ids];
+}
 
 async function readRollouts(bus: Bus): Promise<Offer[]> {
   const { rollouts } = await request(
