@@ -3,7 +3,7 @@ import { isatty } from "node:tty";
 import { systemClock } from "../../internal/base/clock.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { runCli } from "../../internal/cli/mod.ts";
-import { endOnBrokenOutput, endProcess, promptPerson } from "../../internal/program/command-line/mod.ts";
+import { atTerminal, endOnBrokenOutput, endProcess } from "../../internal/program/command-line/mod.ts";
 
 endOnBrokenOutput("svc", process, (code) => {
   process.exitCode = code;
@@ -19,6 +19,6 @@ const code = await runCli({
   clock: systemClock,
   random: systemRandom,
   // Without process.stdin, which opens a stream that few commands read.
-  ...(isatty(0) && process.stderr.isTTY ? { prompt: promptPerson } : {}),
+  ...(isatty(0) && process.stderr.isTTY ? atTerminal : {}),
 });
 await endProcess(process, code);

@@ -20,6 +20,8 @@ export interface Output {
   isTTY?: boolean;
   /** Width of the terminal in cells, as of now. */
   columns?: number;
+  /** Its height in lines. */
+  rows?: number;
 }
 
 /** Where Ctrl-C arrives, such as `process`. Without a listener it ends the program at once. */
@@ -42,6 +44,12 @@ export interface Machine {
    * where no one can confirm.
    */
   prompt?(question: string): Promise<string>;
+  /**
+   * Shows a long result with a pager. Absent for programs that nobody reads at a terminal.
+   *
+   * @returns whether the pager was there
+   */
+  page?(command: string, text: string): Promise<boolean>;
 }
 
 /** What a command works with: the machine, the global options, and the ways to say something. */

@@ -23,12 +23,13 @@ export const globalArgs = {
   },
   wide: { type: "boolean", description: "Show tables in full: every column, whole ids, and times" },
   "no-color": { type: "boolean", description: "Disable color, like NO_COLOR" },
+  "no-pager": { type: "boolean", description: "Do not show long results with SVC_PAGER, PAGER or less" },
   help: { type: "boolean", alias: "h", description: "Show help" },
   version: { type: "boolean", description: "Show the version" },
 } as const satisfies ArgsDef;
 
-/** What is about a fleet that is contacted: the daemons contact none but their own. */
-const ofOperators: ReadonlySet<string> = new Set(["context", "connect-timeout"]);
+/** What is about a fleet that is contacted, and about long results: the daemons contact none but their own. */
+const ofOperators: ReadonlySet<string> = new Set(["context", "connect-timeout", "no-pager"]);
 
 /** The options that every command of a program takes. */
 export function globalsOf(program: string): ArgsDef {

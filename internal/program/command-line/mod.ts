@@ -1,5 +1,6 @@
 export { formatAge } from "./age.ts";
 export { choice, flag, value, word } from "./args.ts";
+export { atTerminal } from "./at-terminal.ts";
 export { endOnBrokenOutput } from "./broken-output.ts";
 export { cutTo } from "./cells.ts";
 export {
@@ -22,7 +23,6 @@ export { globalsOf } from "./globals.ts";
 export { type IdKind, idKinds, idsCommand } from "./id-kinds.ts";
 export { placeNamed } from "./parse.ts";
 export { formatFields, outputFormats, visible } from "./print.ts";
-export { promptPerson } from "./prompt-person.ts";
 export { runTree } from "./run-tree.ts";
 export { type ColumnKind, type Columns, formatTable, type TableStyle } from "./table.ts";
 export { paint } from "./tone.ts";

@@ -9,6 +9,7 @@ import { WaitingRequest } from "../../base/waiting.ts";
 import { type Cli, Exit, type Machine, nameOf } from "./command.ts";
 import { readFlag } from "./flag.ts";
 import { globalArgs } from "./globals.ts";
+import { pagerFor } from "./pager.ts";
 import { type ArgValues, findCommand, parseValues } from "./parse.ts";
 import { formatResult, outputFormats, visible } from "./print.ts";
 import { type SpanOfCommand, spanOfCommand } from "./span-of-command.ts";
@@ -95,10 +96,30 @@ function connectTimeoutOf(text: unknown): number {
   throw new SvcError("usage", "--connect-timeout must be longer than 0s");
 }
 
+/** Writes a result, or lets a pager show it where it is too long for the terminal. */
+async function writeResult(machine: Machine, args: ArgValues, text: string): Promise<void> {
+  const isOff = args["no-pager"] === true || args.follow === true || args.output !== "table";
+  const command =
+    machine.page === undefined ? undefined : pagerFor({ isOff, text }, machine, (name) => Bun.which(name));
+  if (command !== undefined && (await withoutInterrupt(machine, async () => machine.page?.(command, text))))
+    return;
+  machine.stdout.write(text);
+}
+
+/** Ctrl-C in a pager is for the pager. */
+async function withoutInterrupt<T>({ signals }: Machine, run: () => Promise<T>): Promise<T> {
+  const ignore = () => {};
+  signals?.on("SIGINT", ignore);
+  try {
+    return await run();
+  } finally {
+    signals?.off("SIGINT", ignore);
+  }
+}
+
 function createCli(machine: Machine, args: ArgValues, messages: Messages, span: SpanOfCommand): Cli {
   // What a command writes in a form of its own is data.
   const output = outputFormats.find((one) => one === args.output) ?? "json";
-  const { stdout } = machine;
   const width = widthOfOutput(machine);
   const hidden = new Set<string>();
   return {
@@ -116,7 +137,7 @@ function createCli(machine: Machine, args: ArgValues, messages: Messages, span: 
       for (const head of heads) hidden.add(head);
     },
     print: async (data, text, rows) => {
-      stdout.write(await formatResult(output, data, text, rows));
+      await writeResult(machine, args, await formatResult(output, data, text, rows));
       // In a pipe nothing is hidden for want of room, and what reads it wants no hints.
       if (hidden.size > 0 && width !== undefined) messages.say(hiddenHint(hidden.size));
       hidden.clear();
