@@ -199,21 +199,31 @@ describe("svc-peel join", () => {
     );
     const host = newHost("host-1");
     const file = save("host-1", made.stdout.trim());
-    const once = await host.join("--token-file", file, "--output", "json");
+    const health = ["--health-addr", "127.0.0.1:0"];
+    const once = await host.join("--token-file", file, ...health, "--output", "json");
     expect([once.code, once.stderr]).toEqual([0, expect.stringContaining("enrolled")]);
     expect(JSON.parse(once.stdout)).toMatchObject({ peel_id: "host-1", joined: true });
     expect(readFileSync(host.config, "utf8")).toMatch(
-      /^# Written by svc-peel join\.\nid: host-1\nmaster_urls:\n {2}- https:\/\/localhost:\d+\nenroll_ca_pin:\n {2}- sha256:[0-9a-f]{64}\nbus_url: tls:\/\/127\.0\.0\.1:\d+\n$/,
+      /^# Written by svc-peel join\.\nid: host-1\nhealth_addr: 127\.0\.0\.1:0\nmaster_urls:\n {2}- https:\/\/localhost:\d+\nenroll_ca_pin:\n {2}- sha256:[0-9a-f]{64}\nbus_url: tls:\/\/127\.0\.0\.1:\d+\n$/,
     );
     const auth = (name: string) => join(host.data, "auth", name);
     expect(readFileSync(auth("enroll-ca.crt"), "utf8")).toStartWith("-----BEGIN CERTIFICATE-----");
     expect(statSync(auth("host-1.creds")).mode & 0o777).toBe(0o600);
-    const again = await host.join();
+    const again = await host.join(...health);
     expect([again.code, again.stdout]).toEqual([
       0,
       expect.stringMatching(/^host-1 is a member already: enr-/),
     ]);
-    writeFileSync(host.config, `${readFileSync(host.config, "utf8")}health_addr: 127.0.0.1:0\n`);
+    const other = await host.join("--health-addr", "127.0.0.1:1");
+    expect([other.code, other.stderr]).toEqual([
+      1,
+      `svc-peel: ${host.config} has another health_addr: leave out --health-addr, or change it there\n`,
+    ]);
+    const bad = await newHost("host-bad").join("--token-file", file, "--health-addr", "localhost");
+    expect([bad.code, bad.stderr]).toEqual([
+      2,
+      expect.stringContaining("--health-addr: expected host:port, such as 127.0.0.1:8443"),
+    ]);
     await using peel = startProgram(host.argv(), { env: host.env });
     await peel.waitFor("peel connected");
   });

@@ -40,6 +40,7 @@ import {
   planJoin,
 } from "../joining/mod.ts";
 import { createAdministrators, createCommandKeys, createRecoveryKeys } from "../trust/mod.ts";
+import { healthFlag } from "./health-flag.ts";
 
 /** Failed requests until this peel reports that no master answers: about half a minute. */
 const firstAttempts = 6;
@@ -50,6 +51,8 @@ export interface JoinHostOptions {
   configFile: string;
   /** `--id`, with dots. */
   id?: string;
+  /** `--health-addr`, as it was written. */
+  healthAddr?: string;
   /** Where everything the peel keeps lives. */
   dataDir: string;
   env: Readonly<Record<string, string | undefined>>;
@@ -109,6 +112,7 @@ async function joinOnce(options: JoinHostOptions, authDir: string): Promise<Join
       `${configFile} has the id ${before.id}: leave out --id, or change it there`,
     );
   }
+  const healthAddr = addedHealthAddr(options, text);
   const configured = options.id ?? before.id;
   const peelId = resolvePeelId({ configured, hostname: options.hostname, authDir });
   const files = identityFiles(authDir, peelId);
@@ -130,8 +134,10 @@ async function joinOnce(options: JoinHostOptions, authDir: string): Promise<Join
     );
   }
   const added = planJoin(knownFleet(configFile, authDir, before, files), token);
-  const ownId = options.id === undefined || before.id !== "" ? "" : formatYaml({ id: options.id });
-  const next = withLines(configFile, text, `${ownId}${added}`, (merged) => readConfig(options, merged));
+  const id = before.id === "" ? options.id : undefined;
+  const own = defined({ id, health_addr: healthAddr });
+  const named = Object.keys(own).length === 0 ? "" : formatYaml(own);
+  const next = withLines(configFile, text, `${named}${added}`, (merged) => readConfig(options, merged));
   const masters = await firstContact(options, masterUrls(next.values), token, files);
   if (next.text !== text) {
     writing(configFile, () => {
@@ -161,15 +167,32 @@ async function joinOnce(options: JoinHostOptions, authDir: string): Promise<Join
   }
 }
 
+/** @returns the address that the file lacks @throws SvcError `conflict` where it has another one */
+function addedHealthAddr(
+  { configFile, env, healthAddr }: Pick<JoinHostOptions, "configFile" | "healthAddr" | "env">,
+  text: string,
+): string | undefined {
+  if (healthAddr === undefined || !/^health_addr:/m.test(text)) return healthAddr;
+  const [kept, wanted] = [
+    { configFile, env },
+    { configFile, env, healthAddr },
+  ].map((how) => readConfig(how, text).health_addr);
+  if (kept?.host === wanted?.host && kept?.port === wanted?.port) return undefined;
+  throw new SvcError(
+    "conflict",
+    `${configFile} has another health_addr: leave out --health-addr, or change it there`,
+  );
+}
+
 /** How the peel of this configuration writes its log. @throws SvcError `bad_request` for a file with a problem */
 export const logFormatOf = (files: Pick<JoinHostOptions, "configFile" | "env">): "json" | "text" =>
   readConfig(files, readTextIfPresent(files.configFile) ?? "").log_format === "text" ? "text" : "json";
 
 function readConfig(
-  { configFile, env }: Pick<JoinHostOptions, "configFile" | "env">,
+  { configFile, healthAddr, env }: Pick<JoinHostOptions, "configFile" | "healthAddr" | "env">,
   text: string,
 ): PeelConfig {
-  const loaded = loadPeelConfig(["--config", configFile], env, () => text);
+  const loaded = loadPeelConfig(["--config", configFile, ...healthFlag(healthAddr)], env, () => text);
   if (loaded.kind !== "run") throw new SvcError("internal", "internal error");
   return loaded.values;
 }

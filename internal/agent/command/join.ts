@@ -8,6 +8,7 @@ import { type Cli, command, Exit, flag, readFlag, value, word } from "../../prog
 import { dataDir, packagedPeelDataDir, peelProgram } from "../../program/config/mod.ts";
 import { qualifiedHostname, runPeelDaemon } from "../daemon/mod.ts";
 import { readJoinToken } from "../joining/mod.ts";
+import { healthFlag } from "./health-flag.ts";
 import type { Joined } from "./join-host.ts";
 import { untilStopped } from "./until-stopped.ts";
 
@@ -26,6 +27,10 @@ export const joinCommand = command({
     ),
     once: flag("End when this host has its credentials, and do not run the peel"),
     id: value("peel id", "Id of this peel (default: the host name)"),
+    "health-addr": value(
+      "address",
+      "Address of /healthz, /readyz and /metrics of this peel, for the configuration file, such as 127.0.0.1:9092 next to another peel",
+    ),
     config: value("file", "Configuration file to write, or to add to", { default: peelProgram.defaultFile }),
   },
   async run(args, cli) {
@@ -43,7 +48,7 @@ export const joinCommand = command({
       return joinHost({
         ...{ configFile: args.config, dataDir: directory, hostname: qualifiedHostname(), signal },
         ...{ env: cli.env, clock: cli.clock, random: cli.random, jitter: systemJitter },
-        ...defined({ token, id: args.id }),
+        ...defined({ token, id: args.id, healthAddr: args["health-addr"] }),
         log: createLog({
           ...{ level: "info", format, clock: cli.clock },
           write: (line) => cli.stderr.write(line),
@@ -51,7 +56,8 @@ export const joinCommand = command({
       });
     });
     if (args.once !== true) {
-      throw new Exit(await runPeelDaemon(["--config", args.config], { ...cli.env, SVC_DATA_DIR: directory }));
+      const argv = ["--config", args.config, ...healthFlag(args["health-addr"])];
+      throw new Exit(await runPeelDaemon(argv, { ...cli.env, SVC_DATA_DIR: directory }));
     }
     await report(joined, { config: args.config, dataDir: directory }, cli);
   },
