@@ -1,7 +1,7 @@
 import type { Counts } from "./counts.ts";
 
 /** Every target that answered is ok, and others may still get the job. */
-export const pendingExit = 3;
+const pendingExit = 3;
 
 /**
  * The exit code for what the targets of a job answered.

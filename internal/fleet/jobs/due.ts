@@ -7,7 +7,7 @@ export interface Reach {
   since?: number;
 }
 
-/** Whom a job waits for. */
+/** Which targets a job waits for. */
 export interface Due {
   /** Whether every target has ended. */
   complete: boolean;
@@ -19,7 +19,7 @@ export interface Due {
 
 /**
  * Judges whether a job is worth waiting for. A target that accepted it is waited for also when it is not connected: it
- * works on the job. Every door that says of a job that it is not complete says so by this.
+ * works on the job. Every door reports with this that a job is not complete.
  *
  * @param reach called for those that are pending and never accepted the job
  */

@@ -42,7 +42,7 @@ test("nothing is paged that fits, that is not for a terminal, or that nobody wan
   ).toBeUndefined();
 });
 
-test("a pager gets all of the text, and one that is left early ends without an error", async () => {
+test("a pager gets all of the text, and one that is closed early ends without an error", async () => {
   const directory = mkdtempSync(join(tmpdir(), "svc-pager-"));
   const env = { PATH: process.env.PATH ?? "", TARGET: join(directory, "shown") };
   // More than a pipe holds.

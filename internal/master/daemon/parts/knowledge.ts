@@ -75,18 +75,18 @@ export const knowledge = {
       const rotation = followRotation({ keyring, bus, index, members: directory.members, others, clock });
       stack.defer(() => rotation.stop());
       await abortable(rotation.ready, signal);
-      const path = config.settings_dir;
-      const strictFacts = config["settings.strict_facts"];
-      const level = config["states.check"];
       const settings = startSettings({
-        ...{ ...base, bus, storage, directory, index, path, strictFacts, level },
+        ...{ ...base, bus, storage, directory, index },
+        path: config.settings_dir,
+        strictFacts: config["settings.strict_facts"],
+        level: config["states.check"],
       });
       stack.defer(() => settings.stop());
       await abortable(settings.ready, signal);
       const resolver = createResolver({
         ...{ directory, index, facts: storage.facts, heartbeats: storage.peelHeartbeats, log },
         pace: createPace({ rest: (ms) => sleep(clock, ms) }),
-        groups: followNodeGroups(join(path, "nodegroups.yaml"), log),
+        groups: followNodeGroups(join(config.settings_dir, "nodegroups.yaml"), log),
         settings: settings.view.load,
       });
       const countAlive = () => (index.running ? directory.members().filter(index.alive).length : undefined);
@@ -108,10 +108,7 @@ export const knowledge = {
         reportKeys: () => ({ ...accountRotation.report(), ...rotation.report() }),
         targetCheck: targeting.check,
         checks: { settings: settings.check },
-        view: {
-          compliance: runs.counts,
-          peelsAlive: countAlive,
-        },
+        view: { compliance: runs.counts, peelsAlive: countAlive },
       };
     }),
 };
