@@ -2,7 +2,7 @@ export { allPages } from "./all-pages.ts";
 export type { App, ConsolePage } from "./app.ts";
 export { createClient } from "./client.ts";
 export { ApiError, WaitsForApproval } from "./error.ts";
-export { commaLength, inParts, targetOf } from "./in-parts.ts";
+export { commaLength, idsWithin, inParts, targetOf } from "./in-parts.ts";
 export type { List } from "./list.ts";
 export { createLive, eventsPath } from "./live.ts";
 export { type Query, useAnswer, useQuery } from "./query.ts";

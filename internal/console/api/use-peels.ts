@@ -2,7 +2,7 @@ import { defined } from "../../base/defined.ts";
 import type { ShownEvent } from "../../fleet/events/mod.ts";
 import { allPages } from "./all-pages.ts";
 import type { App } from "./app.ts";
-import { commaLength, inParts, targetOf } from "./in-parts.ts";
+import { commaLength, idsWithin, inParts, targetOf } from "./in-parts.ts";
 import type { List, Order } from "./list.ts";
 import type { Paged } from "./paged.ts";
 import type { Query } from "./query.ts";
@@ -32,10 +32,15 @@ export function usePeels(
   const paged: Paged<ListedPeel> = {
     page: (cursor, signal) => app.client.page(routes.listPeels, { ...input, ...defined({ cursor }) }, signal),
     these: (ids, signal) =>
-      inParts(ids, commaLength, async (part) => {
-        const these = { limit: pageSize, target: targetOf(part, target) };
-        return (await allPages(app, routes.listPeels, these, { max, signal })).items;
-      }),
+      inParts(
+        ids,
+        commaLength,
+        async (part) => {
+          const these = { limit: pageSize, target: targetOf(part, target) };
+          return (await allPages(app, routes.listPeels, these, { max, signal })).items;
+        },
+        idsWithin(target),
+      ),
     changedBy: peelOf,
     ...byPeel,
     max,

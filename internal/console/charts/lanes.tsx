@@ -45,7 +45,7 @@ export function Lanes({ label, span, lanes }: { label: string; span: Span; lanes
                 {marks.map(({ at, outcome }) => (
                   <path
                     key={`${at} ${outcome}`}
-                    class="mark"
+                    class="lane-mark"
                     data-outcome={outcome}
                     d={markPath(outcome, placeOf(at), y)}
                   />

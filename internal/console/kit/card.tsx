@@ -14,12 +14,18 @@ export function Card(props: {
   beside?: ComponentChildren;
   /** What its content is: a list of facts, or what stands below each other. */
   body?: "facts" | "stack" | "plain";
+  /** It takes the whole width of a grid. */
+  wide?: boolean;
   children?: ComponentChildren;
 }) {
-  const { id, title, label, beside, body, children } = props;
+  const { id, title, label, beside, body, wide, children } = props;
   const name = label ?? (typeof title === "string" ? title : undefined);
   return (
-    <section class="card" aria-labelledby={id} aria-label={id === undefined ? name : undefined}>
+    <section
+      class={wide ? "card wide" : "card"}
+      aria-labelledby={id}
+      aria-label={id === undefined ? name : undefined}
+    >
       {title !== undefined && (
         <header>
           <h2 id={id}>{title}</h2>

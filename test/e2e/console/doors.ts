@@ -69,7 +69,7 @@ export function doorCases(at: () => ConsoleFleet): void {
     await page.press("g");
     await page.press("p");
     await page.until(`document.querySelector("h1").innerText === "Peels"`);
-    await page.until(`document.querySelectorAll("tbody tr td:first-child a").length === 2`);
+    await page.until(`document.querySelectorAll("tbody tr td:nth-child(2) a").length === 2`);
     const focused = `document.activeElement?.closest("tr")?.getAttribute("aria-rowindex")`;
     for (const [key, row] of ["j2", "j3", "j3", "k2", "k2"].map((step) => [...step] as [string, string])) {
       await page.press(key);

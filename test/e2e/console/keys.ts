@@ -3,7 +3,7 @@ import type { ConsoleFleet } from "../../harness/console.ts";
 
 const path = "location.pathname";
 const focusedRow = `document.activeElement?.closest("tr")?.getAttribute("aria-rowindex")`;
-const peelRows = `document.querySelectorAll("tbody tr td:first-child a").length`;
+const peelRows = `document.querySelectorAll("tbody tr td:nth-child(2) a").length`;
 const options = `[...document.querySelectorAll(".palette [role=option]")].map((one) => one.innerText.replaceAll("\\n", " "))`;
 
 /** Keys, as they work on every page. */

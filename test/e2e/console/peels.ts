@@ -4,14 +4,14 @@ import { encodePeelId } from "../../../internal/base/names/peel-id.ts";
 import type { ConsoleFleet } from "../../harness/console.ts";
 import { until } from "../../harness/until.ts";
 
-const rows = `[...document.querySelectorAll("tbody tr td:first-child a")].map((one) => one.innerText)`;
+const rows = `[...document.querySelectorAll("tbody tr td:nth-child(2) a")].map((one) => one.innerText)`;
 
 /** The page Peels. */
 export function peelsCases(at: () => ConsoleFleet): void {
   test("peels: are searched by a target, whose errors are told with their column while it is typed", async () => {
     const { page, open, peels, inspect } = at();
     await open("/peels", "Peels");
-    await page.until(`document.querySelectorAll("tbody tr td:first-child a").length === 2`);
+    await page.until(`document.querySelectorAll("tbody tr td:nth-child(2) a").length === 2`);
     expect(await page.evaluate<string[]>(rows)).toEqual([...peels]);
     expect(await inspect("peels")).toEqual([]);
     await page.press("/");
@@ -19,7 +19,7 @@ export function peelsCases(at: () => ConsoleFleet): void {
     const problem = await page.until<string>(`document.querySelector("#peels-target-problem").innerText`);
     expect(problem).toBe('column 12: expected a matcher after "and", found the end');
     await page.type("#peels-target", " not G@os:nothing");
-    await page.until(`document.querySelectorAll("tbody tr td:first-child a").length === 1`);
+    await page.until(`document.querySelectorAll("tbody tr td:nth-child(2) a").length === 1`);
     expect(await page.evaluate<string>("new URLSearchParams(location.search).get('target')")).toBe(
       "web-1.* and not G@os:nothing",
     );
@@ -28,7 +28,7 @@ export function peelsCases(at: () => ConsoleFleet): void {
   test("peels: keys lead from the list to a peel and its views", async () => {
     const { page, open, peels, inspect } = at();
     await open("/peels", "Peels");
-    await page.until(`document.querySelectorAll("tbody tr td:first-child a").length === 2`);
+    await page.until(`document.querySelectorAll("tbody tr td:nth-child(2) a").length === 2`);
     await page.press("j");
     await page.press("j");
     await page.press("Enter");
@@ -42,6 +42,37 @@ export function peelsCases(at: () => ConsoleFleet): void {
     expect(await page.evaluate<string>(`document.querySelector("tbody").innerText`)).toStartWith(
       "svc_version\t",
     );
+  });
+
+  test("peels: exactly those that are chosen are labelled, and get a job", async () => {
+    const { page, open, peels, inspect } = at();
+    await open("/peels", "Peels");
+    await page.until(`document.querySelectorAll("tbody tr td:nth-child(2) a").length === 2`);
+    await page.press("j");
+    await page.press("x");
+    const button = (text: string) =>
+      `[...document.querySelectorAll(".page-head button")].find((one) => one.innerText === "${text}")`;
+    await page.until(`${button("Revoke 1")} !== undefined`);
+    await page.until(`[...document.querySelectorAll(".tools button")].at(-1)?.innerText === "Choose all 2"`);
+    await page.evaluate(`[...document.querySelectorAll(".tools button")].at(-1).click()`);
+    await page.until(`${button("Label 2")} && (${button("Label 2")}.click(), true)`);
+    await page.type("#label-change", "chosen=yes");
+    expect(await inspect("peels-label")).toEqual([]);
+    await page.click("dialog .button.primary");
+    await page.until(`document.querySelector("dialog") === null`);
+    const labels = `[...document.querySelectorAll("tbody:not([aria-hidden]) tr")].map((one) => one.innerText.includes("chosen=yes"))`;
+    await page.until(`${labels}.join() === "true,true"`);
+    // Those that were dealt with are chosen no longer.
+    await page.until(`${button("Label 2")} === undefined`);
+    await page.evaluate(`[...document.querySelectorAll(".tools button")].at(-1).click()`);
+    await page.until(`${button("Label 2")} && (${button("Label 2")}.click(), true)`);
+    await page.type("#label-change", "chosen-");
+    await page.click("dialog .button.primary");
+    await page.until(`${labels}.join() === "false,false"`);
+    await page.evaluate(`document.querySelector("tbody input[type=checkbox]").click()`);
+    await page.until(`${button("Run a job on 1")} && (${button("Run a job on 1")}.click(), true)`);
+    await page.until(`document.querySelector("#job-target")?.value === "L@${peels[0]}"`);
+    await page.until(`document.querySelector("form .tags")?.innerText === "${peels[0]}"`);
   });
 
   test("peels: the jobs of a peel say what became of them there, and lead to its answer", async () => {
@@ -92,7 +123,7 @@ export function peelsCases(at: () => ConsoleFleet): void {
       page.until(`document.querySelector("tbody:not([aria-hidden])")?.innerText.includes("${text}")`);
     await said("test.ping by ci");
     await said("it connected for the first time");
-    await page.until(`document.querySelectorAll(".lanes .mark").length >= 3`);
+    await page.until(`document.querySelectorAll(".lanes .lane-mark").length >= 3`);
     expect(await page.evaluate<string>(`document.querySelector(".lanes").innerText`)).toStartWith(
       "Enrollment",
     );

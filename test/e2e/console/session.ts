@@ -6,9 +6,9 @@ export function sessionCases(at: () => ConsoleFleet): void {
   test("session: a page whose master restarts tells since when it is old, and comes back by itself", async () => {
     const { page, open, peels, stopMaster, startMaster } = at();
     await open("/peels", "Peels");
-    await page.until(`document.querySelectorAll("tbody tr td:first-child a").length === 2`);
+    await page.until(`document.querySelectorAll("tbody tr td:nth-child(2) a").length === 2`);
     await page.type("#peels-target", "web-1.*");
-    await page.until(`document.querySelectorAll("tbody tr td:first-child a").length === 1`);
+    await page.until(`document.querySelectorAll("tbody tr td:nth-child(2) a").length === 1`);
     await stopMaster();
     const reported = await page.until<string>(`document.querySelector(".old strong")?.innerText`);
     expect(reported).toMatch(/^Not live since \d\d:\d\d:\d\d$/);

@@ -16,5 +16,5 @@ export interface Column<Row> {
 }
 
 /** The class of the cells of a column. */
-export const classOf = ({ align, wide }: Pick<Column<never>, "align" | "wide">): string =>
-  [align, wide && "wide"].filter(Boolean).join(" ");
+export const classOf = ({ align, wide, bare }: Pick<Column<never>, "align" | "wide" | "bare">): string =>
+  [align, wide && "wide", bare && "bare"].filter(Boolean).join(" ");

@@ -1,5 +1,6 @@
 import type { App } from "../../api/mod.ts";
 import { Status } from "../../kit/status.tsx";
+import { type Choice, choiceColumn } from "../../kit/table/choice.tsx";
 import type { Column } from "../../kit/table/column.ts";
 import { monoColumn, statusColumn, textColumn, timeColumn } from "../../kit/table/columns.tsx";
 import { type Listed, proofOf, trustTexts } from "./listed.ts";
@@ -9,11 +10,13 @@ export function columnsOf(options: {
   app: Pick<App, "now">;
   pending: boolean;
   /** Which are chosen; absent where nothing can be decided. */
-  selection?: { has(id: string): boolean; toggle(id: string): void };
+  selection?: Pick<Choice, "has" | "toggle">;
 }): readonly Column<Listed>[] {
   const { app, pending, selection } = options;
   return [
-    ...(selection === undefined ? [] : [choice(selection)]),
+    ...(selection === undefined
+      ? []
+      : [choiceColumn(selection, { idOf: ({ id }: Listed) => id, nameOf: ({ peel }) => peel })]),
     {
       ...textColumn("peel", "Peel", ({ peel }: Listed) => peel),
       show: ({ peel, contested }) => (
@@ -48,19 +51,3 @@ export function columnsOf(options: {
 
 /** Enough of a pin to tell it from another one at a glance; its title and its own page have all of it. */
 const shortPin = (pin: string): string => pin.replace(/^sha256:/, "").slice(0, 12);
-
-const choice = ({ has, toggle }: { has(id: string): boolean; toggle(id: string): void }): Column<Listed> => ({
-  id: "choice",
-  title: "Chosen",
-  bare: true,
-  show: ({ id, peel }) => (
-    <input
-      type="checkbox"
-      name="chosen"
-      data-id={id}
-      aria-label={`Choose ${peel}`}
-      checked={has(id)}
-      onChange={() => toggle(id)}
-    />
-  ),
-});

@@ -3,8 +3,7 @@ import { defined } from "../../../base/defined.ts";
 import { type App, routes } from "../../api/mod.ts";
 import { Confirm } from "../../kit/confirm.tsx";
 import { ReasonField } from "../../kit/reason-field.tsx";
-import { DecisionOutlook } from "../../outlook/mod.ts";
-import { type Decided, decideAll } from "./decide-all.ts";
+import { DecisionOutlook, decideAll, reportOf } from "../../outlook/mod.ts";
 import type { Action, Listed } from "./listed.ts";
 
 const texts = {
@@ -58,7 +57,7 @@ export function DecideDialog(props: {
     const how = { reason: reason.value.trim(), drops: drop.value };
     const decided = await decideAll(meant, (one) => decide(app, action, one, how));
     done.value = [...done.value, ...decided.done, ...decided.waiting];
-    app.say(reportOf(decided, word));
+    app.say(reportOf(decided, word, ({ peel }) => peel));
   };
   return (
     <Confirm
@@ -110,18 +109,6 @@ async function decide(
   }
   const route = action === "reject" ? routes.rejectEnrollment : routes.revokeEnrollment;
   await client.call(route, { id, ...(reason === "" ? {} : { reason }) });
-}
-
-/** What became of the decisions. @throws Error that also names the first of those that failed */
-function reportOf({ done, waiting, failed }: Decided<Listed>, word: string): string {
-  const said = [
-    done.length > 0 && `${done.length} ${word}`,
-    waiting.length > 0 && `${waiting.length} wait for other operators`,
-  ].filter(Boolean);
-  const [first] = failed;
-  if (first === undefined) return said.join(", ");
-  const others = failed.length === 1 ? "" : ` (and ${failed.length - 1} more)`;
-  throw new Error([...said, `${first.one.peel}: ${first.problem}${others}`].join("; "));
 }
 
 function Contested({ count, alone }: { count: number; alone: boolean }) {

@@ -1,12 +1,11 @@
-import type { Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { App, List } from "../../api/mod.ts";
 import type { AddressField } from "../../kit/address-field.ts";
-import { Button } from "../../kit/button.tsx";
 import { FieldChoices } from "../../kit/choices.tsx";
 import { Empty } from "../../kit/empty.tsx";
 import { ListPage } from "../../kit/list-page.tsx";
 import type { Place } from "../../kit/router.ts";
+import { type Choice, ChooseAll } from "../../kit/table/choice.tsx";
 import { Actions } from "./actions.tsx";
 import { columnsOf } from "./columns.tsx";
 import { type Action, actions, type Listed, offered } from "./listed.ts";
@@ -22,17 +21,15 @@ export function EnrollmentList(props: {
   /** Absent while it is read. */
   list: List<Listed> | undefined;
   problem: Error | undefined;
-  chosen: Signal<ReadonlySet<string>>;
-  toggle(id: string): void;
+  choice: Choice;
   begin(action: Action): void;
   children: ComponentChildren;
 }) {
-  const { app, place, field, state, list, problem, chosen, toggle, begin, children } = props;
+  const { app, place, field, state, list, problem, choice, begin, children } = props;
   const rows = list?.items ?? [];
-  const picked = rows.filter((row) => chosen.value.has(row.id));
+  const picked = rows.filter(({ id }) => choice.has(id));
   const selectable = rows.filter((row) => offered(app.session, row).length > 0);
   const isPending = state === "pending";
-  const has = (id: string) => chosen.value.has(id);
   return (
     <ListPage
       {...{ app, problem, rows: list?.items, more: list?.more }}
@@ -49,40 +46,21 @@ export function EnrollmentList(props: {
       tools={
         <div class="tools">
           <FieldChoices label="State" place={place} field={field} />
-          <ChooseAll {...{ picked, selectable, chosen }} />
+          <ChooseAll ids={selectable.map(({ id }) => id)} picked={picked.length} choice={choice} />
         </div>
       }
       rowKey={({ id }) => id}
       columns={columnsOf({
         app,
         pending: isPending,
-        ...(selectable.length > 0 && { selection: { has, toggle } }),
+        ...(selectable.length > 0 && { selection: choice }),
       })}
       to={({ id }) => `/enrollments/${id}${isPending ? "" : `?state=${state}`}`}
-      selected={({ id }) => has(id)}
+      selected={({ id }) => choice.has(id)}
       empty={<NoEnrollment state={state} />}
     >
       {children}
     </ListPage>
-  );
-}
-
-function ChooseAll(props: {
-  picked: readonly Listed[];
-  selectable: readonly Listed[];
-  chosen: Signal<ReadonlySet<string>>;
-}) {
-  const { picked, selectable, chosen } = props;
-  if (selectable.length === 0) return null;
-  const isAll = picked.length === selectable.length;
-  return (
-    <Button
-      onClick={() => {
-        chosen.value = new Set(isAll ? [] : selectable.map(({ id }) => id));
-      }}
-    >
-      {isAll ? "Choose none" : `Choose all ${selectable.length}`}
-    </Button>
   );
 }
 

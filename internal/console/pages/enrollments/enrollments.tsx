@@ -1,7 +1,7 @@
-import { useSignal } from "@preact/signals";
 import type { App, ConsolePage } from "../../api/mod.ts";
 import { type AddressField, fieldValue } from "../../kit/address-field.ts";
 import type { Place } from "../../kit/router.ts";
+import { focusedId, useChoice } from "../../kit/table/choice.tsx";
 import { useDialog } from "../../kit/use-dialog.ts";
 import { useKeys } from "../../kit/use-keys.ts";
 import { DecideDialog } from "./decide-dialog.tsx";
@@ -30,27 +30,20 @@ const actionKeys = { approve: "a", reject: "r", revoke: "v" } as const;
 function Enrollments({ app, place }: { app: App; place: Place }) {
   const [, , id] = place.path.split("/");
   const state = fieldValue(states, place);
-  const chosen = useSignal<ReadonlySet<string>>(new Set());
+  const choice = useChoice();
   const deciding = useDialog<{ action: Action; chosen: readonly Listed[] }>();
   const { value, problem, reload } = useEnrollments(app, state);
   const rows = value?.items ?? [];
   const one = id === undefined ? undefined : rows.find((row) => row.id === id);
   const begin = (action: Action) => {
-    const inHand = one === undefined ? inHandOf(rows, chosen.value, focusedId()) : [one];
+    const inHand = one === undefined ? inHandOf(rows, choice.chosen.value, focusedId()) : [one];
     const meant = inHand.filter((row) => offered(app.session, row).includes(action));
     if (meant.length > 0) deciding.open({ action, chosen: meant });
   };
-  const toggle = (which: string | undefined) => {
-    if (which === undefined) return;
-    const next = new Set(chosen.value);
-    if (!next.delete(which)) next.add(which);
-    chosen.value = next;
-  };
   const close = (decided: readonly Listed[]) => {
     deciding.close();
-    const ids = new Set(decided.map((row) => row.id));
-    chosen.value = new Set([...chosen.value].filter((which) => !ids.has(which)));
-    if (ids.size === 0) return;
+    choice.drop(decided.map((row) => row.id));
+    if (decided.length === 0) return;
     if (id !== undefined) app.router.go(`/enrollments?state=${state}`, { replace: true });
     reload();
   };
@@ -65,7 +58,7 @@ function Enrollments({ app, place }: { app: App; place: Place }) {
     app.keys,
     {
       ...Object.fromEntries(bindings),
-      ...(isChoosing && { x: { title: "Choose the row", run: () => toggle(focusedId()) } }),
+      ...(isChoosing && { x: { title: "Choose the row", run: () => choice.toggle(focusedId()) } }),
     },
     [value, id, app.session.view.value],
   );
@@ -74,7 +67,7 @@ function Enrollments({ app, place }: { app: App; place: Place }) {
   const dialog = deciding.about !== undefined && <DecideDialog app={app} {...deciding.about} close={close} />;
   if (id === undefined) {
     return (
-      <EnrollmentList {...view} {...{ place, list: value, chosen, toggle }} field={states}>
+      <EnrollmentList {...view} {...{ place, list: value, choice }} field={states}>
         {dialog}
       </EnrollmentList>
     );
@@ -85,7 +78,3 @@ function Enrollments({ app, place }: { app: App; place: Place }) {
     </EnrollmentPage>
   );
 }
-
-/** The enrollment of the row that has the focus. */
-const focusedId = (): string | undefined =>
-  document.activeElement?.closest("tr")?.querySelector<HTMLElement>("[data-id]")?.dataset.id;

@@ -36,6 +36,7 @@ export function OperatorPage({ app, name }: { app: App; name: string }) {
   return (
     <Page
       title={name}
+      up={{ to: "/operators", words: "Operators" }}
       beside={operator !== undefined && <Standing state={operator.state} />}
       actions={
         app.session.may("audit", "read") && (

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useMemo, useRef } from "preact/hooks";
 import { type App, type List, type ListedPeel, usePeels } from "../../api/mod.ts";
 import { type AddressField, fieldValue, withFields } from "../../kit/address-field.ts";
@@ -5,10 +6,13 @@ import { FieldRadios } from "../../kit/choices.tsx";
 import { Empty } from "../../kit/empty.tsx";
 import { ListPage } from "../../kit/list-page.tsx";
 import type { Place } from "../../kit/router.ts";
+import { ChooseAll, choiceColumn, useChoice } from "../../kit/table/choice.tsx";
+import type { Column } from "../../kit/table/column.ts";
 import { TargetSearch } from "../../targets/mod.ts";
 import { ColumnChoice } from "./column-choice.tsx";
 import { peelColumns, usualColumns } from "./columns.tsx";
 import { countsOf, isShown, type Show, showValues } from "./standing.ts";
+import { useSelection } from "./use-selection.tsx";
 
 const shows: AddressField<Show> = { name: "show", values: showValues, usual: "all" };
 
@@ -16,56 +20,97 @@ const shows: AddressField<Show> = { name: "show", values: showValues, usual: "al
 export function PeelList({ app, place }: { app: App; place: Place }) {
   const target = place.query.get("target") ?? "";
   const show = fieldValue(shows, place);
-  const chosen = place.query.get("columns")?.split(",") ?? usualColumns;
+  const chosenColumns = place.query.get("columns")?.split(",") ?? usualColumns;
   const inSight = useRef<readonly ListedPeel[]>([]);
-  const { value, problem } = useLastPeels(app, target, inSight);
+  const { value, problem, reload } = useLastPeels(app, target, inSight);
   const rows = useMemo(() => value?.items.filter((peel) => isShown(peel, show)), [value, show]);
-  const counts = useMemo(() => value && countsOf(value.items), [value]);
+  const choice = useChoice();
+  const picked = useMemo(
+    () => rows?.filter(({ peel_id: id }) => choice.has(id)) ?? [],
+    [rows, choice.chosen.value],
+  );
+  const selection = useSelection({ app, picked, choice, reload });
   const columns = useMemo(() => peelColumns(app), [app]);
   // Only other columns are other objects: the table draws its rows again then.
   const shown = useMemo(
-    () => columns.filter(({ id }) => id === "id" || chosen.includes(id)),
-    [columns, chosen.join()],
+    () => [
+      ...(selection.isOffered
+        ? [choiceColumn(choice, { idOf: ({ peel_id: id }: ListedPeel) => id, nameOf: ({ id }) => id })]
+        : []),
+      ...columns.filter(({ id }) => id === "id" || chosenColumns.includes(id)),
+    ],
+    [columns, chosenColumns.join(), selection.isOffered],
   );
-  const change = (name: string, text: string) =>
-    app.router.go(withFields(place, { [name]: text }), { replace: true });
   return (
     <ListPage
       {...{ app, problem, rows, more: value?.more, inSight }}
       title="Peels"
       label="Peels"
+      word={picked.length > 0 ? `shown, ${picked.length.toLocaleString("en")} chosen` : "shown"}
+      actions={selection.actions}
       rowKey={({ peel_id }) => peel_id}
       columns={shown}
       to={({ id }) => `/peels/${id}`}
+      {...(selection.isOffered && { selected: ({ peel_id: id }: ListedPeel) => choice.has(id) })}
       tools={
-        <div class="tools">
-          <TargetSearch
-            app={app}
-            id="peels-target"
-            label="Search peels by a target expression"
-            placeholder="Search: web-* and G@os:Debian"
-            target={target}
-            onTarget={(text) => change("target", text)}
-          />
-          <FieldRadios label="Show" place={place} field={shows} router={app.router} counts={counts} />
-          <ColumnChoice
-            columns={columns.slice(1)}
-            chosen={chosen}
-            onChange={(ids) => change("columns", ids.join() === usualColumns.join() ? "" : ids.join())}
-          />
-        </div>
+        <PeelTools {...{ app, place, target, columns }} chosen={chosenColumns} peels={value?.items}>
+          {selection.isOffered && (
+            <ChooseAll
+              ids={rows?.map(({ peel_id: id }) => id) ?? []}
+              picked={picked.length}
+              choice={choice}
+            />
+          )}
+        </PeelTools>
       }
       empty={target === "" && show === "all" ? <NoPeels /> : <NoPeel />}
-    />
+    >
+      {selection.dialog}
+    </ListPage>
+  );
+}
+
+/** What limits the list, and which columns it has. */
+function PeelTools(props: {
+  app: App;
+  place: Place;
+  target: string;
+  columns: readonly Column<ListedPeel>[];
+  chosen: readonly string[];
+  peels: readonly ListedPeel[] | undefined;
+  children: ComponentChildren;
+}) {
+  const { app, place, target, columns, chosen, peels, children } = props;
+  const counts = useMemo(() => peels && countsOf(peels), [peels]);
+  const change = (name: string, text: string) =>
+    app.router.go(withFields(place, { [name]: text }), { replace: true });
+  return (
+    <div class="tools">
+      <TargetSearch
+        app={app}
+        id="peels-target"
+        label="Search peels by a target expression"
+        placeholder="Search: web-* and G@os:Debian"
+        target={target}
+        onTarget={(text) => change("target", text)}
+      />
+      <FieldRadios label="Show" place={place} field={shows} router={app.router} counts={counts} />
+      <ColumnChoice
+        columns={columns.slice(1)}
+        chosen={chosen}
+        onChange={(ids) => change("columns", ids.join() === usualColumns.join() ? "" : ids.join())}
+      />
+      {children}
+    </div>
   );
 }
 
 /** The peels of a target; while another target is read, those of the last one stay. */
 function useLastPeels(app: App, target: string, inSight: { readonly current: readonly ListedPeel[] }) {
   const last = useRef<List<ListedPeel> | undefined>(undefined);
-  const { value, problem } = usePeels(app, target, { inSight });
+  const { value, problem, reload } = usePeels(app, target, { inSight });
   if (value !== undefined) last.current = value;
-  return { value: value ?? last.current, problem };
+  return { value: value ?? last.current, problem, reload };
 }
 
 const NoPeels = () => (

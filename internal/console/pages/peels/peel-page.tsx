@@ -15,7 +15,7 @@ import { PeelSettings } from "./peel-settings.tsx";
 import { PeelStates } from "./peel-states.tsx";
 import { PeelSummary } from "./peel-summary.tsx";
 import { PeelTimeline } from "./peel-timeline.tsx";
-import { RevokePeel } from "./revoke-peel.tsx";
+import { RevokePeels } from "./revoke-peels.tsx";
 import type { ViewProps } from "./shown.ts";
 
 /** What is shown of one peel, each at an address of its own. */
@@ -60,6 +60,7 @@ export function PeelPage({ app, id, view }: { app: App; id: string; view: string
   return (
     <Page
       title={peel?.id ?? id}
+      up={{ to: "/peels", words: "Peels" }}
       beside={peel !== undefined && <Liveness peel={peel} now={app.now} />}
       actions={peel !== undefined && <PeelActions app={app} peel={peel} revoke={() => revoking.open(true)} />}
     >
@@ -67,7 +68,9 @@ export function PeelPage({ app, id, view }: { app: App; id: string; view: string
       <Problem problem={problem} />
       {peel !== undefined && shown !== undefined && <shown.View app={app} peel={peel} />}
       {shown === undefined && <Empty title="Your roles do not include this view, or there is none" />}
-      {revoking.about && peel !== undefined && <RevokePeel app={app} peel={peel} close={revoking.close} />}
+      {revoking.about && peel !== undefined && (
+        <RevokePeels app={app} peels={[peel]} close={revoking.close} />
+      )}
     </Page>
   );
 }

@@ -45,37 +45,34 @@ export function NewRollout({ app, place }: { app: App; place: Place }) {
         )
       }
     >
-      <div class="stack">
-        <Card id="what-head" title="What" body="stack">
-          <FunctionFields call={call} id="rollout" arg="arg" label="Function" />
-          <TimeoutField id="rollout-timeout" value={timeout} />
-        </Card>
-        <Card
-          id="check-head"
-          title="Check after each wave"
-          beside={<span class="muted small">Optional</span>}
-          body="stack"
-        >
-          <FunctionFields call={check} id="check" arg="check-arg" label="Function of the check" />
-          {hasCheck && (
-            <TextField
-              id="check-timeout"
-              label="Timeout of the check"
-              value={checkTimeout}
-              hint="A peel that does not pass in time has failed."
-            />
-          )}
-        </Card>
-      </div>
-      <div class="stack">
-        <Card id="who-head" title="Target" body="stack">
-          <TargetFields app={app} id="rollout-target" target={target} onSubmit={submit} />
-        </Card>
-        <Card id="waves-head" title="In which waves" body="stack">
-          <WaveFields form={form} />
-          <SubmitFields problem={requested.value ? lacking : ""} verb="Start" total={total} />
-        </Card>
-      </div>
+      <Card id="what-head" title="What" body="stack">
+        <FunctionFields call={call} id="rollout" arg="arg" label="Function" />
+        <TimeoutField id="rollout-timeout" value={timeout} />
+      </Card>
+      <Card id="who-head" title="Target" body="stack">
+        <TargetFields app={app} id="rollout-target" target={target} onSubmit={submit} />
+      </Card>
+      <Card
+        id="check-head"
+        title="Check after each wave"
+        beside={<span class="muted small">Optional</span>}
+        wide
+        body="stack"
+      >
+        <FunctionFields call={check} id="check" arg="check-arg" label="Function of the check" />
+        {hasCheck && (
+          <TextField
+            id="check-timeout"
+            label="Timeout of the check"
+            value={checkTimeout}
+            hint="A peel that does not pass in time has failed."
+          />
+        )}
+      </Card>
+      <Card id="waves-head" title="In which waves" wide body="stack">
+        <WaveFields form={form} />
+        <SubmitFields problem={requested.value ? lacking : ""} verb="Start" total={total} />
+      </Card>
     </CallPage>
   );
 }

@@ -55,7 +55,7 @@ export function RolloutPage({ app, id }: { app: App; id: string }) {
   const dialog = useDialog<Action>(reload);
   if (rollout === undefined) {
     return (
-      <Page title="Rollout">
+      <Page title="Rollout" up={{ to: "/rollouts", words: "Rollouts" }}>
         {problem?.status === 404 ? <NoRollout id={id} /> : <Problem problem={problem} />}
       </Page>
     );

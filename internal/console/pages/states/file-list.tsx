@@ -13,7 +13,11 @@ import { fileChanges } from "./files-path.ts";
 export function FileList({ app }: { app: App }) {
   const { value, problem } = useAnswer(app, routes.listFiles, {}, fileChanges);
   return (
-    <Page title="State files" beside={value !== undefined && <Publisher name={value.publisher} />}>
+    <Page
+      title="State files"
+      up={{ to: "/states", words: "States" }}
+      beside={value !== undefined && <Publisher name={value.publisher} />}
+    >
       <Problem problem={problem} />
       {value === undefined && problem === undefined && <p class="muted">Reading the state files</p>}
       {value !== undefined && (

@@ -4,6 +4,7 @@ import {
   allPages,
   byPeel,
   commaLength,
+  idsWithin,
   inParts,
   type List,
   peelOf,
@@ -37,10 +38,15 @@ export function useDrift(app: App, target: string, status?: Status): Query<List<
       page: (cursor, signal) =>
         app.client.page(routes.listDrift, { ...input, ...defined({ cursor }) }, signal),
       these: (ids, signal) =>
-        inParts(ids, commaLength, async (part) => {
-          const these = { ...having, target: targetOf(part, target) };
-          return (await allPages(app, routes.listDrift, these, { max, signal })).items;
-        }),
+        inParts(
+          ids,
+          commaLength,
+          async (part) => {
+            const these = { ...having, target: targetOf(part, target) };
+            return (await allPages(app, routes.listDrift, these, { max, signal })).items;
+          },
+          idsWithin(target),
+        ),
       changedBy: peelOf,
       ...byPeel,
       max,

@@ -1,4 +1,4 @@
-import { WaitsForApproval } from "../../api/mod.ts";
+import { WaitsForApproval } from "../api/mod.ts";
 
 /** How many decisions ended how. */
 export interface Decided<One> {
@@ -31,4 +31,25 @@ export async function decideAll<One>(
   };
   await Promise.all(Array.from({ length: atOnce }, work));
   return decided;
+}
+
+/**
+ * What became of decisions, as a sentence.
+ *
+ * @param word what was done to those that are done: `revoked`
+ * @throws Error that also names the first of those that failed
+ */
+export function reportOf<One>(
+  { done, waiting, failed }: Decided<One>,
+  word: string,
+  nameOf: (one: One) => string,
+): string {
+  const said = [
+    done.length > 0 && `${done.length} ${word}`,
+    waiting.length > 0 && `${waiting.length} wait for other operators`,
+  ].filter(Boolean);
+  const [first] = failed;
+  if (first === undefined) return said.join(", ");
+  const others = failed.length === 1 ? "" : ` (and ${failed.length - 1} more)`;
+  throw new Error([...said, `${nameOf(first.one)}: ${first.problem}${others}`].join("; "));
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { ApiError, WaitsForApproval } from "../../api/mod.ts";
+import { ApiError, WaitsForApproval } from "../api/mod.ts";
 import { decideAll } from "./decide-all.ts";
 
 test("each is decided, whatever happens to the others", async () => {
