@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { formatByteSize, parseByteSize } from "./byte-size.ts";
+import { formatByteSize, parseByteSize, sizeText } from "./byte-size.ts";
 
 test("a size is a whole number of bytes, or with a unit", () => {
   expect(["0", "1000", "4096KiB", "64MiB", "8GiB", "8 GiB"].map(parseByteSize)).toEqual([
@@ -15,4 +15,16 @@ test("what is formatted is read back as the same number", () => {
     ...["0", "1000", "1536", "64MiB", "8GiB"],
   ]);
   for (const bytes of [0, 1, 1024, 1536, 1_048_577]) expect(parseByteSize(formatByteSize(bytes))).toBe(bytes);
+});
+
+test.each([
+  [0, "0 B"],
+  [1_023, "1023 B"],
+  [1_536, "1.5 KiB"],
+  [2_097_152, "2 MiB"],
+  [24_000_000_000, "22.4 GiB"],
+  [180_000_000_000, "168 GiB"],
+  [9e18, "7994 PiB"],
+])("%d bytes are about %s", (bytes, text) => {
+  expect(sizeText(bytes)).toBe(text);
 });

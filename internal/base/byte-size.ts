@@ -36,3 +36,16 @@ export function formatByteSize(bytes: number): string {
   }
   return `${bytes}`;
 }
+
+const shownUnits = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"] as const;
+
+/** About how many bytes there are, for people, in the unit in which it has one to four digits: `512 MiB`, `7.6 GiB`. */
+export function sizeText(bytes: number): string {
+  let [rest, at] = [bytes, 0];
+  while (rest >= 1024 && at < shownUnits.length - 1) {
+    rest /= 1024;
+    at++;
+  }
+  const digits = at === 0 || rest >= 100 || Number.isInteger(rest) ? 0 : 1;
+  return `${rest.toFixed(digits)} ${shownUnits[at]}`;
+}

@@ -23,6 +23,15 @@ export interface PlacedStream {
   replicas: number;
   followers: readonly Follower[];
   messages: number;
+  /** What it takes on one server. */
+  bytes: number;
+}
+
+/** The disk of a server, in bytes. */
+export interface ServerDisk {
+  stored: number;
+  /** As many it may store in all. */
+  max: number;
 }
 
 /** The JetStream group of a bus. */
@@ -35,6 +44,8 @@ export interface Membership {
   followers: readonly Follower[];
   /** Names of the servers that answered, with their versions. */
   answered: ReadonlyMap<string, string>;
+  /** By name, of the servers that answered and store something. */
+  disks: ReadonlyMap<string, ServerDisk>;
   /** Streams of the account, by name. */
   streams: readonly PlacedStream[];
 }
@@ -50,11 +61,14 @@ const stream = v.object({
   name: v.string(),
   cluster: v.optional(v.object(group)),
   config: v.object({ num_replicas: v.optional(v.number(), 1) }),
-  state: v.object({ messages: v.number() }),
+  state: v.object({ messages: v.number(), bytes: v.optional(v.number(), 0) }),
 });
 const answer = v.object({
   server: v.object({ name: v.string(), ver: v.optional(v.string(), "") }),
   data: v.object({
+    /** Bytes on its disk. */
+    storage: v.optional(v.number(), 0),
+    config: v.optional(v.object({ max_storage: v.optional(v.number(), 0) })),
     meta_cluster: v.optional(v.object(group)),
     account_details: v.optional(
       v.nullable(v.array(v.object({ id: v.string(), stream_detail: v.optional(v.array(stream), []) }))),
@@ -94,6 +108,7 @@ export async function readMembership(
         replicas: config.num_replicas,
         followers: leader === server.name ? followersOf(cluster, known) : [],
         messages: state.messages,
+        bytes: state.bytes,
       });
     }
   }
@@ -102,8 +117,18 @@ export async function readMembership(
     leader: leading?.server.name ?? "",
     followers: followersOf(leading?.data.meta_cluster, known),
     answered,
+    disks: disksOf(answers),
     streams: [...streams.values()].sort((one, other) => one.name.localeCompare(other.name, "en")),
   };
+}
+
+function disksOf(answers: readonly v.InferOutput<typeof answer>[]): Membership["disks"] {
+  return new Map(
+    answers.flatMap(({ server, data: { storage, config } }) => {
+      const max = config?.max_storage ?? 0;
+      return max > 0 ? [[server.name, { stored: storage, max }] as const] : [];
+    }),
+  );
 }
 
 function followersOf(

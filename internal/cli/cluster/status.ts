@@ -1,3 +1,4 @@
+import { sizeText } from "../../base/byte-size.ts";
 import { clusterOperations } from "../../fleet/cluster/mod.ts";
 import { command, Exit, formatFields, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
@@ -37,17 +38,28 @@ export function formatStatus(status: Status, style: TableStyle): string {
       ["replicas", `${wanted} of each stream`],
     ]),
     formatTable(
-      { SERVER: "name", VERSION: "word", STATE: "state", LEADS: "word", STORES: "word", LAG: "word" },
+      {
+        SERVER: "name",
+        VERSION: "word",
+        STATE: "state",
+        LEADS: "word",
+        STORES: "word",
+        LAG: "word",
+        DISK: "wide",
+      },
       members.map((one) => [
         ...[one.server, one.version === "" ? "-" : one.version, one.state],
         ...[one.leads, one.stores, one.lag].map(String),
+        one.stored_bytes === undefined || one.max_bytes === undefined
+          ? "-"
+          : `${sizeText(one.stored_bytes)} of ${sizeText(one.max_bytes)}`,
       ]),
       style,
     ),
     formatTable(
-      { STREAM: "name", LEADER: "text", REPLICAS: "word", SERVERS: "prose", BEHIND: "prose" },
+      { STREAM: "name", LEADER: "text", SIZE: "wide", REPLICAS: "word", SERVERS: "prose", BEHIND: "prose" },
       streams.map((one) => [
-        ...[one.stream, one.leader === "" ? "none" : one.leader, String(one.replicas)],
+        ...[one.stream, one.leader === "" ? "none" : one.leader, sizeText(one.bytes), String(one.replicas)],
         ...[one.servers.join(", "), lagOf(one.behind)],
       ]),
       style,

@@ -16,6 +16,9 @@ interface Member {
   stores: number;
   /** How many entries it lacks of all groups together. */
   lag: number;
+  /** Bytes on its disk, and as many it may store; absent while it does not answer. */
+  stored_bytes?: number;
+  max_bytes?: number;
 }
 
 /** A stream, as it is shown. */
@@ -23,6 +26,8 @@ export interface ShownStream {
   stream: string;
   leader: string;
   replicas: number;
+  /** What it takes on one server. */
+  bytes: number;
   servers: string[];
   /** Servers that should store it and do not have all of it. */
   behind: { server: string; lag: number }[];
@@ -54,6 +59,7 @@ export function describeCluster(
     stream: one.name,
     leader: one.leader,
     replicas: one.replicas,
+    bytes: one.bytes,
     servers: [...(one.leader === "" ? [] : [one.leader]), ...one.followers.map(({ server }) => server)],
     behind: one.followers
       .filter(({ current, offline }) => !current || offline)
@@ -66,6 +72,7 @@ export function describeCluster(
   ]);
   const members = [...names].sort().map((server): Member => {
     const { trouble, problem } = health.find(({ name }) => name === server) ?? {};
+    const disk = membership.disks.get(server);
     const lags = membership.streams
       .flatMap(({ followers }) => followers)
       .filter((one) => one.server === server)
@@ -79,6 +86,7 @@ export function describeCluster(
       leads: streams.filter((one) => one.leader === server).length,
       stores: streams.filter((one) => one.servers.includes(server)).length,
       lag: lags,
+      ...(disk === undefined ? {} : { stored_bytes: disk.stored, max_bytes: disk.max }),
     };
   });
   const status = { clustered, leader, wanted_replicas: wanted, members, streams };

@@ -70,6 +70,10 @@ export const showCluster = operation({
           leads: described(integer, "Number of streams that it leads"),
           stores: described(integer, "Number of streams that it stores"),
           lag: described(integer, "Entries that it lacks of all streams together"),
+          stored_bytes: v.exactOptional(
+            described(integer, "Bytes that it stores on its disk; absent while it does not answer"),
+          ),
+          max_bytes: v.exactOptional(described(integer, "How many bytes it may store on its disk")),
         }),
       ),
       streams: v.array(
@@ -77,6 +81,7 @@ export const showCluster = operation({
           stream: v.string(),
           leader: described(v.string(), "Empty during an election"),
           replicas: described(integer, "How many servers should store it"),
+          bytes: described(integer, "Bytes that it takes on one server"),
           servers: described(v.array(v.string()), "Servers that store it, its leader first"),
           behind: described(
             v.array(v.object({ server: v.string(), lag: integer })),

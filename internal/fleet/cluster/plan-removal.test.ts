@@ -5,7 +5,7 @@ import { planRemoval } from "./plan-removal.ts";
 const follower = (server: string) => ({ server, current: true, offline: false, lag: 0 });
 const stream = (name: string, replicas: number, ...servers: string[]) => {
   const [leader = "", ...others] = servers;
-  return { name, replicas, leader, followers: others.map(follower), messages: 1 };
+  return { name, replicas, leader, followers: others.map(follower), messages: 1, bytes: 1 };
 };
 /** A cluster that n1 leads, of which some servers run. */
 const cluster = (
@@ -17,6 +17,7 @@ const cluster = (
   leader: "n1",
   followers: Array.from({ length: size - 1 }, (_, i) => follower(`n${i + 2}`)),
   answered: new Map(running.map((n) => [`n${n}`, "2.15.1"])),
+  disks: new Map(),
   streams,
 });
 const plan = (membership: Membership, server: string, names = membership.streams.map(({ name }) => name)) =>

@@ -31,12 +31,12 @@ export const otherTables: Samples = {
         members: [
           {
             ...{ server: name, version: "2.15.1", state: "missing", leads_group: false },
-            ...{ leads: 99, stores: 99, lag: many },
+            ...{ leads: 99, stores: 99, lag: many, stored_bytes: 1.5 * 1024 ** 4, max_bytes: 10 * 1024 ** 4 },
           },
         ],
         streams: [
           {
-            ...{ stream: name, leader: name, replicas: 3, servers: [name, name] },
+            ...{ stream: name, leader: name, replicas: 3, bytes: 1.5 * 1024 ** 4, servers: [name, name] },
             behind: [{ server: name, lag: many }],
           },
         ],

@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
-import { judgeServers, judgeStreams } from "./judge-servers.ts";
+import { diskOf, judgeServers, judgeStreams } from "./judge-servers.ts";
 
 const server = (name: string, state: "up" | "missing" | "broken") => ({
   ...{ server: name, version: "2.15.1", state, leads_group: false, leads: 0, stores: 0, lag: 0 },
 });
 const stream = (name: string, replicas = 3) => ({
-  ...{ stream: name, leader: "n1", replicas, servers: ["n1", "n2", "n3"], behind: [] },
+  ...{ stream: name, leader: "n1", replicas, bytes: 1_024, servers: ["n1", "n2", "n3"], behind: [] },
 });
 const answer = { clustered: true, leader: "n1", wanted_replicas: 3, members: [], streams: [], problems: [] };
 
@@ -32,4 +32,18 @@ test("streams without a leader, then incomplete ones, then those with few replic
     ["B", "few replicas"],
     ["A", "complete"],
   ]);
+});
+
+test.each([
+  [{}, { words: "not known", isNearlyFull: false }],
+  [
+    { stored_bytes: 84, max_bytes: 100 },
+    { words: "84 B of 100 B", isNearlyFull: false },
+  ],
+  [
+    { stored_bytes: 9 * 1024 ** 3, max_bytes: 10 * 1024 ** 3 },
+    { words: "9 GiB of 10 GiB", isNearlyFull: true },
+  ],
+])("the disk of a server with %j", (server, disk) => {
+  expect(diskOf(server)).toEqual(disk);
 });

@@ -1,3 +1,4 @@
+import { sizeText } from "../../../base/byte-size.ts";
 import type { routes } from "../../api/mod.ts";
 import type { Outcome } from "../../kit/outcome.ts";
 
@@ -22,6 +23,18 @@ export function judgeServers({ members }: Answer): (Server & { outcome: Outcome 
       (one, other) =>
         Number(isWell(one)) - Number(isWell(other)) || one.server.localeCompare(other.server, "en"),
     );
+}
+
+/** Of as much of what it may store, a server needs a look. */
+const nearlyFull = 0.85;
+
+/** The disk of a server: how much it stores of what it may. */
+export function diskOf({
+  stored_bytes: stored,
+  max_bytes: max,
+}: Pick<Server, "stored_bytes" | "max_bytes">): { words: string; isNearlyFull: boolean } {
+  if (stored === undefined || max === undefined) return { words: "not known", isNearlyFull: false };
+  return { words: `${sizeText(stored)} of ${sizeText(max)}`, isNearlyFull: stored >= nearlyFull * max };
 }
 
 /** A stream with how well it is stored. */

@@ -2,7 +2,7 @@ import { Status } from "../../kit/status.tsx";
 import type { Column } from "../../kit/table/column.ts";
 import { numberColumn } from "../../kit/table/columns.tsx";
 import { Table } from "../../kit/table/table.tsx";
-import type { judgeServers } from "./judge-servers.ts";
+import { diskOf, type judgeServers } from "./judge-servers.ts";
 
 type Server = ReturnType<typeof judgeServers>[number];
 
@@ -44,6 +44,17 @@ export function Servers({ servers }: { servers: readonly Server[] }) {
             ),
           },
           { id: "version", title: "Version", wide: true, show: ({ version }) => version || "not known" },
+          {
+            id: "disk",
+            title: "Disk",
+            align: "end",
+            show: (server) => (
+              <span class="number">
+                {diskOf(server).isNearlyFull && <Status word="nearly full" outcome="timeout" />}{" "}
+                {diskOf(server).words}
+              </span>
+            ),
+          },
           ...counts,
         ]}
       />

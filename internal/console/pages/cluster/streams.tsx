@@ -1,3 +1,4 @@
+import { sizeText } from "../../../base/byte-size.ts";
 import type { App } from "../../api/mod.ts";
 import { Status } from "../../kit/status.tsx";
 import type { Column } from "../../kit/table/column.ts";
@@ -36,6 +37,13 @@ const columns: readonly Column<JudgedStream>[] = [
       </span>
     ),
     by: ({ word }) => word,
+  },
+  {
+    id: "bytes",
+    title: "Size",
+    align: "end",
+    show: ({ bytes }) => <span class="number">{sizeText(bytes)}</span>,
+    by: ({ bytes }) => bytes,
   },
   numberColumn("replicas", "Replicas", ({ replicas }) => replicas),
   {

@@ -1,3 +1,4 @@
+import { sizeText } from "../../../base/byte-size.ts";
 import type { App } from "../../api/mod.ts";
 import { Bars, Curves, extent, type Line, type Span } from "../../charts/mod.ts";
 import type { AddressField } from "../../kit/address-field.ts";
@@ -6,7 +7,7 @@ import { Card } from "../../kit/card.tsx";
 import { FieldRadios } from "../../kit/choices.tsx";
 import { Problem } from "../../kit/problem.tsx";
 import type { Place } from "../../kit/router.ts";
-import { bytes, levelSentence } from "./said.ts";
+import { levelSentence } from "./said.ts";
 import { type Period, type Samples, useSamples } from "./use-samples.ts";
 
 const periods: AddressField<Period> = { name: "period", values: ["24h", "30d"], usual: "24h" };
@@ -73,9 +74,9 @@ function Pictures({ samples }: { samples: Samples }) {
       />
       <Curves
         title="Disk of the bus"
-        said={`${bytes(last(samples.stored_bytes) ?? 0)} stored${limit === undefined ? "" : ` of ${bytes(limit)} that it may store`}.`}
+        said={`${sizeText(last(samples.stored_bytes) ?? 0)} stored${limit === undefined ? "" : ` of ${sizeText(limit)} that it may store`}.`}
         lines={[line("stored", "running", samples.stored_bytes)]}
-        format={bytes}
+        format={sizeText}
         base={1024}
         {...{ span, gapMs }}
       />

@@ -12,14 +12,3 @@ export function levelSentence(values: readonly (number | null)[], word: string, 
       : `${number(Math.abs(change))} ${change > 0 ? "more" : "fewer"} than ${ago}`;
   return `${number(found.last)} ${word}, ${changed}`;
 }
-
-const units = ["B", "KiB", "MiB", "GiB", "TiB"];
-
-/** `1.5 GiB` */
-export function bytes(size: number): string {
-  let value = size;
-  let unit = 0;
-  for (; value >= 1024 && unit < units.length - 1; unit++) value /= 1024;
-  const text = value < 10 && unit > 0 ? value.toFixed(1).replace(/\.0$/, "") : String(Math.round(value));
-  return `${text} ${units[unit]}`;
-}

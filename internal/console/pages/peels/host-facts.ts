@@ -1,5 +1,5 @@
+import { mebibyte, sizeText } from "../../../base/byte-size.ts";
 import { isMap } from "../../../base/plain-map.ts";
-import { mebibytesText } from "../../kit/sizes.ts";
 
 /** What a peel reports of its host, at a glance; a line without a value is left out. */
 export interface HostLine {
@@ -14,7 +14,7 @@ export function hostLines(facts: unknown): HostLine[] {
   const all = isMap(facts) ? facts : {};
   const text = (name: string) => (typeof all[name] === "string" ? all[name] : "");
   const count = (name: string) => (typeof all[name] === "number" ? all[name] : 0);
-  const size = (name: string) => (count(name) > 0 ? mebibytesText(count(name)) : "");
+  const size = (name: string) => (count(name) > 0 ? sizeText(count(name) * mebibyte) : "");
   const joined = (...parts: string[]) => parts.filter((part) => part !== "").join(" ");
   const processors = count("num_cpus");
   const swap = size("swap_total");
@@ -39,7 +39,7 @@ function mountsText(mounts: unknown): string {
   if (!isMap(mounts)) return "";
   const known = Object.entries(mounts).flatMap(([path, mount]) => {
     const { size, fstype } = Object(mount) as { size?: unknown; fstype?: unknown };
-    return typeof size === "number" ? [`${path} ${mebibytesText(size)} ${fstype ?? ""}`.trimEnd()] : [];
+    return typeof size === "number" ? [`${path} ${sizeText(size * mebibyte)} ${fstype ?? ""}`.trimEnd()] : [];
   });
   const more = known.length > maxMounts ? ` and ${known.length - maxMounts} more` : "";
   return known.slice(0, maxMounts).join(", ") + more;
@@ -52,5 +52,5 @@ const inMebibytes = /^(?:mem_total|swap_total|disk_sizes:.*|mounts:.*:size)$/;
 export function factText(path: string, text: string): string {
   if (text === "" || text === "{}") return "empty";
   if (!inMebibytes.test(path) || !/^\d+$/.test(text)) return text;
-  return `${mebibytesText(Number(text))} (${text} MiB)`;
+  return `${sizeText(Number(text) * mebibyte)} (${text} MiB)`;
 }
