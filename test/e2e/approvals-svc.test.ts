@@ -119,7 +119,13 @@ test("several enrollments are asked for, also when one waits or is refused", asy
     expect.stringMatching(new RegExp(`^${first} waits for 1 other operator: svc approval show apr-`)),
     expect.stringMatching(new RegExp(`^${second} waits for 1 other operator: svc approval show apr-`)),
   ] as never);
-  expect((await svc(ben, "approval", "approve", idIn(lines[1] ?? ""))).stdout).toContain("it was started\n");
+  const shown = (await svc(ben, "approval", "list")).stdout.replaceAll(/\s+/g, " ");
+  expect(shown).toContain("approve ");
+  const started = await svc(ben, "approval", "approve", idIn(lines[1] ?? ""));
+  expect([started.stdout, started.stderr]).toEqual([
+    expect.stringContaining("it was started\n"),
+    expect.stringMatching(new RegExp(`^ann wants to approve \\S+, signed at .*\\n  id: ${second}\\n`)),
+  ]);
   expect([await stateOf(first), await stateOf(second)]).toEqual(["pending", "approved"]);
   const data = await svc(ann, "enroll", "approve", first, "enr-x", "--output", "json");
   expect(JSON.parse(data.stdout)).toEqual([
@@ -178,7 +184,10 @@ test("a new operator waits, and its file comes later; a key that is made here do
   expect(stdout).toMatch(/^Operator +zoe, version 1$/m);
   expect(stdout).toMatch(/^Roles +viewer$/m);
   expect(stdout).toContain(zoe.key.publicKey);
+  expect(stdout).toMatch(/^What happens +add the operator zoe with the role viewer$/m);
   const agreed = await svc(ben, "approval", "approve", id);
+  expect(agreed.stderr).toMatch(/^ann wants to add the operator zoe with the role viewer, signed at /);
+  expect(agreed.stderr).not.toContain("record");
   expect(agreed.stderr).toContain("svc operator renew zoe > zoe.operator");
   const own = await svc(ann, "operator", "add", "yan", "--role", "viewer", "--with-key");
   expect([own.exit, own.stdout, own.stderr]).toEqual([2, "", expect.stringContaining("svc login --new")]);

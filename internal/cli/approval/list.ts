@@ -1,5 +1,7 @@
 import { approvalOperations } from "../../fleet/approvals/mod.ts";
 import { command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
+import { requestWords } from "../../wire/request-words.ts";
+import { peelCount } from "../job/counts.ts";
 import { withBus } from "../operator.ts";
 import { type AnswerTo, request } from "../request.ts";
 
@@ -22,11 +24,19 @@ export function formatApprovals(
   style: TableStyle,
 ): string {
   return formatTable(
-    { ID: "id", STATE: "state", OPERATION: "text", BY: "text", AGREED: "word", EXPIRES: "until" },
-    approvals.map(({ id, state, operation, asked_by, agreed, needs, expires_at, outcome }) => [
-      ...[id, outcome === "failed" ? "failed" : state, operation, asked_by],
+    {
+      ID: "id",
+      STATE: "state",
+      BY: "text",
+      AGREED: "spare word",
+      EXPIRES: "spare until",
+      "WHAT HAPPENS": "prose",
+    },
+    approvals.map(({ id, state, asked_by, agreed, needs, expires_at, outcome, ...about }) => [
+      ...[id, outcome === "failed" ? "failed" : state, asked_by],
       `${agreed.length}/${needs}`,
       expires_at,
+      requestWords(about, peelCount),
     ]),
     style,
   );

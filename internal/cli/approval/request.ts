@@ -2,7 +2,7 @@ import { decodeBase64 } from "../../base/base64.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { attempt } from "../../base/errors.ts";
 import { decodeOperator, type OperatorRecord } from "../../wire/operator-record.ts";
-import { shown } from "./sentences.ts";
+import { shown } from "./shown.ts";
 
 type Row = readonly [name: string, value: string];
 
@@ -44,7 +44,15 @@ function checkWords(check: unknown): string {
   return [shown(called), ...named].join(" ");
 }
 
-function describeOperator({ name, roles, publicKey, disabled, expiresAt, version }: OperatorRecord): Row[] {
+/** What the record of an operator says, as lines. */
+export function describeOperator({
+  name,
+  roles,
+  publicKey,
+  disabled,
+  expiresAt,
+  version,
+}: OperatorRecord): Row[] {
   return [
     ["Operator", `${name}${disabled === true ? ", disabled" : ""}, version ${version}`],
     ["Roles", roles.join(", ")],

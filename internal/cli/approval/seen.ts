@@ -3,6 +3,10 @@ import { decode } from "../../base/msgpack.ts";
 import { sha256 } from "../../base/sha256.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { approvalOperations } from "../../fleet/approvals/mod.ts";
+import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
+import { jobOperations } from "../../fleet/jobs/mod.ts";
+import { operatorOperations } from "../../fleet/operators/mod.ts";
+import { rolloutOperations } from "../../fleet/rollout/mod.ts";
 import { merkleTree } from "../../identity/merkle/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
 import { shortSnapshot } from "../../wire/content-words.ts";
@@ -35,15 +39,21 @@ export async function seenDigest(
     return undefined;
   }
   if (shown.signed !== undefined) return digestOf(shown, shown.signed, cli);
-  const { asked_by: by, operation: what, peels, expires_at: until } = shown;
+  const { asked_by: by, operation: what, about, peels, expires_at: until } = shown;
   const fields = Object(shown.request) as Requested["request"];
-  for (const line of sentencesOf({ by, what, request: fields, peels, until })) cli.say(line);
+  for (const line of sentencesOf({ by, what, about, request: fields, peels, until })) cli.say(line);
   return undefined;
 }
 
 /** @throws SvcError as `seenDigest` */
 export function digestOf(
-  { asked_by, targets, content, expires_at }: Pick<Shown, "asked_by" | "targets" | "content" | "expires_at">,
+  {
+    asked_by,
+    about,
+    targets,
+    content,
+    expires_at,
+  }: Pick<Shown, "asked_by" | "about" | "targets" | "content" | "expires_at">,
   { subject, envelope: text }: NonNullable<Shown["signed"]>,
   { say }: Pick<Cli, "say">,
 ): Uint8Array {
@@ -75,9 +85,24 @@ export function digestOf(
     more = ` with state files ${shortSnapshot(snapshot)}`;
   }
   // Not what the master calls it: the subject is signed.
-  const said = { by: operator, what: subject, request: requested, peels, more };
+  const what = operationOf(subject);
+  const said = { by: operator, what, about, request: requested, peels, more };
   for (const line of sentencesOf({ ...said, signedAt: sentAt, until: expires_at })) say(line);
   return sha256(envelope);
+}
+
+/** The operation that takes requests of a subject; the subject itself where nobody knows one. */
+function operationOf(subject: string): string {
+  const known = [jobOperations, rolloutOperations, enrollmentOperations, operatorOperations];
+  for (const { operation, bus } of known.flatMap((room) => Object.values(room) as readonly Door[])) {
+    if (bus?.subject === subject) return operation.name;
+  }
+  return subject.replace(/^svc\.(?:admin\.)?/, "");
+}
+
+interface Door {
+  readonly operation: { readonly name: string };
+  readonly bus?: { readonly subject: string };
 }
 
 const other = (reason: string) =>

@@ -1,13 +1,19 @@
 import { rfc3339 } from "../../base/clock.ts";
-import { attempt } from "../../base/errors.ts";
+import { defined } from "../../base/defined.ts";
 import { escapeInvisible } from "../../base/invisible.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
+import { requestWords } from "../../wire/request-words.ts";
 import { peelCount } from "../job/counts.ts";
+import { describeOperator, operatorIn } from "./request.ts";
+import { shown } from "./shown.ts";
 
 /** What will happen when others agreed to it. */
 export interface Requested {
   by: string;
-  /** The operation or the signed subject, for what runs no function: `enrollments.revoke`. */
+  /** The operation: `enrollments.revoke`. */
   what: string;
+  /** Name of the peel of an enrollment, as masters know it. */
+  about?: string | undefined;
   /** The fields of the request that say something. */
   request: Readonly<Record<string, unknown>>;
   /** How many peels it is about. */
@@ -23,31 +29,35 @@ export interface Requested {
  * What a request starts, as a sentence and a line for each of its fields: approvers must see all of it, and none of its
  * values may look like another line.
  */
-export function sentencesOf({ by, what, request, peels, more = "", signedAt, until }: Requested): string[] {
-  const { function: called, args, target, targets: _, ...rest } = request;
-  const on = peels === undefined ? "" : ` on ${peelCount(peels)}`;
+export function sentencesOf(requested: Requested): string[] {
+  const { by, what, about, request, peels, more = "", signedAt, until } = requested;
+  const { function: called, args, target, targets: _, ...fields } = request;
+  const operator = operatorIn(request);
+  const { record, ...others } = fields;
+  const rest = operator === undefined ? fields : others;
   const matching = typeof target === "string" ? ` (target ${shown(target)})` : "";
-  const verb = /rollout/.test(what) ? "roll out" : "run";
-  const does = typeof called === "string" ? `${verb} ${shown(called)}` : wordsOf(what);
+  const named = operator?.name ?? (typeof rest.peel === "string" ? displayPeelId(rest.peel) : about);
+  const does = requestWords(
+    {
+      operation: what,
+      ...(typeof called === "string" ? { function: shown(called) } : {}),
+      ...defined({ peels, about: named ?? (typeof rest.id === "string" ? rest.id : undefined) }),
+      ...(operator === undefined || operator.disabled === true ? {} : { roles: operator.roles }),
+    },
+    peelCount,
+  );
   const rows = [
     ...Object.entries(Object(args)).map(([name, value]) => [`argument ${name}`, value] as const),
+    ...(operator === undefined ? [] : describeOperator(operator)).map(
+      ([name, value]) => [name.toLowerCase(), value] as const,
+    ),
     ...Object.entries(rest),
   ];
   const at = signedAt === undefined ? "" : `, signed at ${rfc3339(signedAt)}`;
   return [
-    escapeInvisible(`${by} wants to ${does}${on}${matching}${more}${at}; others can agree until ${until}`),
+    escapeInvisible(`${by} wants to ${does}${matching}${more}${at}; others can agree until ${until}`),
     ...rows.flatMap(([name, value]) =>
       value === undefined ? [] : [escapeInvisible(`  ${name}: ${shown(value)}`)],
     ),
   ];
 }
-
-/** A text as it is where nothing in it can be taken for something else. */
-export function shown(value: unknown): string {
-  const json = JSON.stringify(value) ?? "";
-  const isPlain = typeof value === "string" && value !== "" && json === `"${value}"`;
-  return isPlain && attempt(() => JSON.parse(value)) === undefined ? value : json;
-}
-
-/** A signed subject or the name of an operation as words: `enroll revoke`, `enrollments revoke`. */
-const wordsOf = (what: string) => `do ${what.replace(/^svc\.(?:admin\.)?/, "").replaceAll(".", " ")}`;

@@ -2,7 +2,9 @@ import { displayPeelId } from "../../base/names/peel-id.ts";
 import { approvalOperations } from "../../fleet/approvals/mod.ts";
 import { command, formatFields, word } from "../../program/command-line/mod.ts";
 import { contentWords, releasedWords } from "../../wire/content-words.ts";
+import { requestWords } from "../../wire/request-words.ts";
 import { fullId } from "../ids/full-id.ts";
+import { peelCount } from "../job/counts.ts";
 import { withBus } from "../operator.ts";
 import { type AnswerTo, request } from "../request.ts";
 import { formatChanges } from "./changes.ts";
@@ -41,6 +43,7 @@ function formatApproval(approval: Shown): string {
   return formatFields([
     ["Id", approval.id],
     ["State", ending === undefined ? approval.state : `${approval.state} (${ending})`],
+    ["What happens", requestWords(approval, peelCount)],
     ["Operation", approval.operation],
     ...describeRequest(approval.request),
     ...(content === undefined ? [] : [["Files", contentWords(content)] as const]),

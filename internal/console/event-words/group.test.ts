@@ -81,13 +81,13 @@ test.each([
     "svc/approval/apr-1/changed",
     { operation: "jobs.create", asked_by: "anna", state: "waiting", agreed: 1, needs: 2 },
     "running",
-    "anna asks for jobs.create: 1 of 2 agreed",
+    "anna wants to run a job: 1 of 2 agreed",
   ],
   [
     "svc/approval/apr-1/changed",
     { operation: "jobs.create", asked_by: "anna", state: "denied", by: "ben" },
     "failed",
-    "jobs.create of anna is denied by ben",
+    "The request of anna to run a job is denied by ben",
   ],
   [
     "svc/states/refused",

@@ -1,4 +1,5 @@
 import type { ShownEvent } from "../../fleet/events/mod.ts";
+import { requestWords } from "../../wire/request-words.ts";
 import { type Outcome, outcomeOf } from "../kit/outcome.ts";
 
 /** A part of a sentence: plain text, or an object of the fleet that it leads to. */
@@ -153,17 +154,18 @@ function peelWords({ source, data }: ShownEvent, rest: readonly string[]): Event
 }
 
 function approvalWords({ data }: ShownEvent, [id = ""]: readonly string[]): EventWords {
-  const request: Part = { text: textOf(data, "operation"), to: `/approvals/${id}` };
+  const what = requestWords({ operation: textOf(data, "operation") }, String);
+  const request: Part = { text: what, to: `/approvals/${id}` };
   const [who, state, ended] = [textOf(data, "asked_by"), textOf(data, "state"), textOf(data, "outcome")];
   if (state === "waiting") {
     const agreed = `${numberOf(data, "agreed")} of ${numberOf(data, "needs")} agreed`;
-    return { outcome: "running", parts: [`${who} asks for `, request, `: ${agreed}`] };
+    return { outcome: "running", parts: [`${who} wants to `, request, `: ${agreed}`] };
   }
   const word = ended === "" ? state : ended;
   const outcome = { denied: "failed", expired: "timeout", failed: "failed", done: "ok" } as const;
   return {
     outcome: Object.entries(outcome).find(([name]) => name === word)?.[1] ?? "running",
-    parts: [request, ` of ${who} is ${word}${by(data)}`],
+    parts: [`The request of ${who} to `, request, ` is ${word}${by(data)}`],
   };
 }
 

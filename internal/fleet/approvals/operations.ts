@@ -5,8 +5,10 @@ import { encode, type Plain } from "../../base/msgpack.ts";
 import { described, digest, integer, plain, timestamp, titled } from "../../base/schema.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import { content, shownContent } from "../../wire/content.ts";
+import type { OperatorRecord } from "../../wire/operator-record.ts";
 import { shownReleasedFiles, showReleasedFiles } from "../../wire/released-content.ts";
 import { type Call, operation } from "../operation/mod.ts";
+import { aboutOf } from "./about.ts";
 import type { Approvals } from "./approvals.ts";
 import { type ChangesDeps, changesField, changesOf } from "./changes.ts";
 import { partyOf } from "./party.ts";
@@ -18,6 +20,13 @@ const summaryFields = {
   function: v.exactOptional(described(v.string(), "The function that a job, rollout or upgrade runs")),
   target: v.exactOptional(described(v.string(), "The target expression of the request")),
   peels: v.exactOptional(described(integer, "How many peels it is about")),
+  about: v.exactOptional(
+    described(
+      v.string(),
+      "Name of what it is about: the peel of an enrollment, an operator, or the id of a rollout",
+    ),
+  ),
+  roles: v.exactOptional(described(v.array(v.string()), "Roles that it gives to an operator")),
   state: described(
     v.picklist(["waiting", "started", "denied", "expired"]),
     "`started`: enough operators agreed; `outcome` is how it went",
@@ -41,11 +50,23 @@ const signedRequest = v.object({
   subject: described(v.string(), "The subject that it was signed for"),
   envelope: described(v.string(), "The signed envelope, base64"),
 });
+const operatorRecord = titled(
+  "OperatorRecord",
+  v.object({
+    name: v.string(),
+    public_key: v.string(),
+    roles: v.array(v.string()),
+    disabled: v.boolean(),
+    expires_at: v.exactOptional(timestamp),
+    version: integer,
+  }),
+);
 const view = titled(
   "Approval",
   v.object({
     ...summaryFields,
     request: described(plain, "The request"),
+    record: v.exactOptional(described(operatorRecord, "What the signed record of an operator in it says")),
     request_digest: described(
       v.string(),
       "SHA-256 of the signed request, or of its fields, in hexadecimal, as in the audit",
@@ -74,6 +95,8 @@ export interface ApprovalDeps {
   approvals: Pick<Approvals, "list" | "find" | "approve" | "deny">;
   /** What compares the files of a request. */
   changes: Omit<ChangesDeps, "clock">;
+  /** The encoded ID of the peel of an enrollment; `undefined` for one that is not known. */
+  peelOf(enrollment: string): string | undefined;
   clock: Pick<Clock, "now" | "monotonic">;
 }
 
@@ -85,9 +108,8 @@ export const listApprovals = operation({
   kind: "read",
   summary: "List the requests that wait for other operators, or waited, newest first",
   output: v.object({ approvals: v.array(summary) }),
-  async run({ approvals, clock }: ApprovalDeps) {
-    const now = clock.now();
-    return { approvals: (await approvals.list()).map((one) => summarize(one, now)) };
+  async run(deps: ApprovalDeps) {
+    return { approvals: (await deps.approvals.list()).map((one) => summarize(deps, one)) };
   },
 });
 
@@ -101,9 +123,10 @@ export const getApproval = operation({
   }),
   output: v.object({ approval: view }),
   touches,
-  async run({ approvals, changes, clock }: ApprovalDeps, { id, diff }) {
+  async run(deps: ApprovalDeps, { id, diff }) {
+    const { approvals, changes, clock } = deps;
     const found = await approvals.find(id);
-    const approval = show(found, clock.now());
+    const approval = show(deps, found);
     if (approval.state !== "waiting") return { approval };
     return { approval: { ...approval, ...(await changesOf({ ...changes, clock }, found, diff)) } };
   },
@@ -125,9 +148,9 @@ export const approveRequest = operation({
   }),
   output: v.object({ approval: view }),
   touches,
-  async run({ approvals, clock }: ApprovalDeps, input, { caller }: Call) {
-    const by = partyOf(caller, clock.now());
-    return { approval: show(await approvals.approve(input.id, by, input.request_digest), clock.now()) };
+  async run(deps: ApprovalDeps, input, { caller }: Call) {
+    const by = partyOf(caller, deps.clock.now());
+    return { approval: show(deps, await deps.approvals.approve(input.id, by, input.request_digest)) };
   },
 });
 
@@ -146,22 +169,28 @@ export const denyRequest = operation({
   }),
   output: v.object({ approval: view }),
   touches,
-  async run({ approvals, clock }: ApprovalDeps, { id, reason }, { caller }: Call) {
-    const by = partyOf(caller, clock.now());
-    return { approval: show(await approvals.deny(id, by, reason), clock.now()) };
+  async run(deps: ApprovalDeps, { id, reason }, { caller }: Call) {
+    const by = partyOf(caller, deps.clock.now());
+    return { approval: show(deps, await deps.approvals.deny(id, by, reason)) };
   },
 });
 
-function summarize(approval: Approval, now: number): v.InferOutput<typeof summary> {
+type Shown = Pick<ApprovalDeps, "peelOf" | "clock">;
+
+function summarize({ peelOf, clock }: Shown, approval: Approval): v.InferOutput<typeof summary> {
   const { id, operation: name, needs, asker, agreed, rule, deniedBy, startedAt, outcome, reason } = approval;
   const { job, rollout, input, targets } = approval;
   const { function: called, target } = Object(input) as { function?: unknown; target?: unknown };
+  const { about, operator } = aboutOf(approval, peelOf);
+  const isGiven = operator !== undefined && operator.disabled !== true;
   return {
-    ...{ id, operation: name, state: stateOf(approval, now), needs, rule },
+    ...{ id, operation: name, state: stateOf(approval, clock.now()), needs, rule },
     ...defined({
       function: typeof called === "string" ? called : undefined,
       target: typeof target === "string" ? target : undefined,
       peels: targets?.length,
+      about,
+      roles: isGiven ? [...operator.roles] : undefined,
     }),
     asked_by: asker.name,
     asked_at: rfc3339(asker.at),
@@ -185,19 +214,35 @@ function readable(input: Plain): Plain {
   return Object.fromEntries(Object.entries(input).map(([name, value]) => [name, readable(value as Plain)]));
 }
 
-function show(approval: Approval, now: number): v.InferOutput<typeof view> {
+function show(deps: Shown, approval: Approval): v.InferOutput<typeof view> {
+  const { operator } = aboutOf(approval, deps.peelOf);
   const { input, targets, content: files, released, requestId, asker } = approval;
   return {
-    ...summarize(approval, now),
+    ...summarize(deps, approval),
     request: readable(input),
     request_digest: sha256Hex(asker.envelope ?? encode(input)),
     ...defined({
+      record: operator && showRecord(operator),
       targets: targets === undefined ? undefined : [...targets],
       content: files && content.show(files),
       released: released && showReleasedFiles(released),
       request_id: requestId,
       signed: signedBy(asker),
     }),
+  };
+}
+
+function showRecord({
+  name,
+  publicKey,
+  roles,
+  disabled,
+  expiresAt,
+  version,
+}: OperatorRecord): v.InferOutput<typeof operatorRecord> {
+  return {
+    ...{ name, public_key: publicKey, roles: [...roles], disabled: disabled === true, version },
+    ...defined({ expires_at: expiresAt === undefined ? undefined : rfc3339(expiresAt) }),
   };
 }
 

@@ -25,7 +25,7 @@ const sweepMs = 7_500;
 
 /** Requests that wait for other operators, on a master. */
 export interface MasterApprovals {
-  operations: Omit<ApprovalDeps, "changes">;
+  operations: Omit<ApprovalDeps, "changes" | "peelOf">;
   starters: Starters;
   /** From here on requests wait instead of being refused: everything that can be started is known. */
   open(): void;

@@ -205,7 +205,9 @@ async function fill(parts: Parts & { request: Request; peels: ReadonlyMap<string
   await report("edge-1.example.com", "certificate/ends", { name: "edge.example.com", days: 9 });
   await until(async () => (await rest("GET", "reactor/rules")).text.includes("breaker_open_until"));
   await storeSamples(bus, clock.now());
-  const approval = await storeApprovals(bus, clock.now());
+  const listed = (await rest("GET", "peels")).json as { id: string; enrollment_id: string }[];
+  const silent = listed.find(({ id }) => id === "mail-1.example.com");
+  const approval = await storeApprovals(bus, clock.now(), silent?.enrollment_id ?? "");
   const [pending] = (await rest("GET", "enrollments")).json as { id: string; peel: string }[];
   return {
     "job-mixed": mixed,

@@ -46,7 +46,7 @@ export const rules = `rules:
 `;
 
 /** Requests that wait for other operators. @returns the id of one of them */
-export async function storeApprovals(bus: TestBus, now: number): Promise<string> {
+export async function storeApprovals(bus: TestBus, now: number, revoked: string): Promise<string> {
   const stored = await connectTo(bus, "master");
   const bucket = await openBucket(stored, "approvals");
   const targets = shownHosts.filter(({ labels }) => labels.tier === "data").map(({ id }) => encodePeelId(id));
@@ -57,7 +57,7 @@ export async function storeApprovals(bus: TestBus, now: number): Promise<string>
     },
     {
       ...{ operation: "enrollments.revoke", needs: 1, rule: "role careful: revoke", asker: "ben" },
-      ...{ input: { id: "enr-3MZLU2kQYw0h1ukxdUFUrW236rw", reason: "replaced by mail-2" } },
+      ...{ input: { id: revoked, reason: "replaced by mail-2" } },
     },
   ];
   let id = "";

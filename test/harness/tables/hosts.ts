@@ -47,8 +47,8 @@ export const hostTables: Samples = {
   "approval/list.ts": (style, name) =>
     formatApprovals(
       ids("apr").map((id) => ({
-        ...{ id, operation: "enrollments.clear_clone", state: "waiting", needs: 10, asked_by: name },
-        ...{ asked_at: at, expires_at: end, agreed: [name], rule: name },
+        ...{ id, operation: "enrollments.clear-clone", about: name, state: "waiting", asked_by: name },
+        ...{ needs: 10, asked_at: at, expires_at: end, agreed: [name], rule: name },
       })),
       style,
     ),

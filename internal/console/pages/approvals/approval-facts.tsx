@@ -6,7 +6,7 @@ import { Fact } from "../../kit/fact.tsx";
 import { hrefOf } from "../../kit/router.ts";
 import { Time } from "../../kit/time.tsx";
 import type { Approval } from "./approval.ts";
-import { otherFields, requestWords } from "./request-words.ts";
+import { otherFields, requestSentence } from "./request-words.ts";
 
 const maxNamed = 100;
 
@@ -36,7 +36,7 @@ export function ApprovalFacts({ app: { now }, approval }: { app: App; approval: 
 
 /** What the request does, all of it: one who agrees must not have to know its fields. */
 function WhatHappens({ approval }: { approval: Approval }) {
-  const { request, targets } = approval;
+  const { request, record, targets } = approval;
   const {
     function: called,
     args,
@@ -51,7 +51,7 @@ function WhatHappens({ approval }: { approval: Approval }) {
   return (
     <>
       <p class="lead">
-        {requestWords(approval)}
+        {requestSentence(approval)}
         {targets !== undefined && target !== undefined && (
           <>
             {" "}
@@ -69,12 +69,27 @@ function WhatHappens({ approval }: { approval: Approval }) {
             <Arguments args={check.args ?? {}} />
           </>
         )}
-        {otherFields(request).map(({ name, value }) => (
+        {record !== undefined && <OperatorRecord of={record} />}
+        {otherFields(request, record !== undefined).map(({ name, value }) => (
           <Fact key={name} name={name}>
             <span class="lines">{value}</span>
           </Fact>
         ))}
       </dl>
+    </>
+  );
+}
+
+/** What the record says that an administrator signed for an operator. */
+function OperatorRecord({ of }: { of: NonNullable<Approval["record"]> }) {
+  const { name, roles, public_key: key, disabled, expires_at: end, version } = of;
+  return (
+    <>
+      <Fact name="Operator" as="mono" value={disabled ? `${name}, disabled` : name} />
+      <Fact name="Roles" value={roles.join(", ")} />
+      <Fact name="Key" as="mono" value={key} />
+      <Fact name="Ends" value={end ?? "never"} />
+      <Fact name="Version of the record" as="number" value={version} />
     </>
   );
 }

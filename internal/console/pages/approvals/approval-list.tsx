@@ -9,7 +9,7 @@ import { Status } from "../../kit/status.tsx";
 import type { Column } from "../../kit/table/column.ts";
 import { longColumn, monoColumn, textColumn, timeColumn } from "../../kit/table/columns.tsx";
 import { type ListedApproval, statusOf } from "./approval.ts";
-import { requestWords } from "./request-words.ts";
+import { requestSentence } from "./request-words.ts";
 
 const shown: AddressField<"waiting" | "all"> = { name: "show", values: ["waiting", "all"], usual: "waiting" };
 
@@ -42,7 +42,7 @@ export function ApprovalList({ app, place }: { app: App; place: Place }) {
 }
 
 const approvalColumns = ({ now }: Pick<App, "now">): readonly Column<ListedApproval>[] => [
-  longColumn("what", "What will happen", requestWords),
+  longColumn("what", "What will happen", requestSentence),
   monoColumn("target", "Target", ({ target }) => target, { wide: true }),
   {
     id: "state",

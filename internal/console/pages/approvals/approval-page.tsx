@@ -10,7 +10,7 @@ import { choicesOf, statusOf } from "./approval.ts";
 import { ApprovalFacts } from "./approval-facts.tsx";
 import { FilesOf } from "./changes.tsx";
 import { Decide } from "./decide.tsx";
-import { requestWords } from "./request-words.ts";
+import { requestSentence } from "./request-words.ts";
 
 /** One request: what is asked for, who agreed, and the decision. */
 export function ApprovalPage({ app, id }: { app: App; id: string }) {
@@ -37,7 +37,8 @@ export function ApprovalPage({ app, id }: { app: App; id: string }) {
   });
   return (
     <Page
-      title={`${requestWords(approval)}, asked by ${approval.asked_by}`}
+      title={`${requestSentence(approval)}, asked by ${approval.asked_by}`}
+      up={{ to: "/approvals", words: "Approvals" }}
       beside={<Status {...statusOf(approval)} />}
       actions={
         <>

@@ -5,7 +5,7 @@ import { Confirm } from "../../kit/confirm.tsx";
 import { ReasonField } from "../../kit/reason-field.tsx";
 import type { Approval } from "./approval.ts";
 import { ChangedFiles } from "./changes.tsx";
-import { requestWords } from "./request-words.ts";
+import { requestSentence } from "./request-words.ts";
 
 /** Asks before a request is approved, denied or withdrawn. */
 export function Decide(props: {
@@ -21,7 +21,7 @@ export function Decide(props: {
   const left = needs - agreed.length - 1;
   return (
     <Confirm
-      title={`${verb}: ${requestWords(approval)}, asked by ${asked_by}?`}
+      title={`${verb}: ${requestSentence(approval)}, asked by ${asked_by}?`}
       verb={verb}
       // Denying touches no host.
       count={isApproved ? targets.length : 0}

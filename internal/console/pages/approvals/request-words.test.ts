@@ -1,19 +1,16 @@
 import { expect, test } from "bun:test";
-import { otherFields, requestWords } from "./request-words.ts";
+import { otherFields, requestSentence } from "./request-words.ts";
 
 test.each([
-  [{ operation: "jobs.create", function: "cmd.run", target: "web-*", peels: 13 }, "Run cmd.run on 13 hosts"],
-  [{ operation: "jobs.create", function: "cmd.run", target: "web-*" }, "Run cmd.run on web-*"],
-  [
-    { operation: "rollouts.start", function: "state.apply", peels: 1 },
-    "Roll out state.apply on 1 host, wave by wave",
-  ],
-  [{ operation: "enrollments.revoke" }, "Revoke a host"],
-  [{ operation: "enrollments.approve", peels: 2 }, "Approve 2 hosts"],
-  [{ operation: "operators.roles" }, "Change the roles of an operator"],
-  [{ operation: "toString" }, "toString"],
+  [{ operation: "jobs.create", function: "cmd.run", peels: 1_300 }, "Run cmd.run on 1,300 hosts"],
+  [{ operation: "enrollments.revoke", about: "web-1.example" }, "Revoke web-1.example"],
 ])("%j is a sentence", (request, words) => {
-  expect(requestWords(request)).toBe(words);
+  expect(requestSentence(request)).toBe(words);
+});
+
+test("the record of an operator is shown for what it says, or as it is where nobody could read it", () => {
+  expect(otherFields({ name: "zoe", record: "AAAA" }, true)).toEqual([{ name: "name", value: "zoe" }]);
+  expect(otherFields({ name: "zoe", record: "AAAA" })).toHaveLength(2);
 });
 
 test("every other field of a request is shown, and none as JSON", () => {

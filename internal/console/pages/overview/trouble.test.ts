@@ -130,7 +130,7 @@ test("what waits for a decision: requests, hosts, files, and breakers that are o
     }),
   ).toEqual([
     "The breaker of the rule storm is open for another 4 min: the rule does nothing",
-    ...Array(3).fill("anna asks for jobs.create, and waits 4 min for others to agree"),
+    ...Array(3).fill("anna wants to run a job, and has waited 4 min for others to agree"),
     "2 more requests wait for others to agree",
     "2+ hosts wait to join",
     "New files of base wait for a release since 1 h",

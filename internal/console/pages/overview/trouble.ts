@@ -1,3 +1,4 @@
+import { requestWords } from "../../../wire/request-words.ts";
 import type { Outcome } from "../../kit/outcome.ts";
 import { brief } from "../../kit/times.ts";
 import type { JudgedMasters } from "./judge-masters.ts";
@@ -149,9 +150,9 @@ function ofRollouts({ rollouts }: Overview): Trouble[] {
 function ofDecisions({ approvals, pending, releases }: Overview, now: number): Trouble[] {
   const waiting = approvals?.approvals.filter(({ state }) => state === "waiting") ?? [];
   const hosts = pending?.items.length ?? 0;
-  const found: Trouble[] = waiting.slice(0, maxNamed).map(({ id, operation, asked_by: by, ...one }) => ({
-    ...{ outcome: "timeout", word: "waiting", to: `/approvals/${id}` },
-    said: `${by} asks for ${operation}, and waits ${brief(Math.max(0, now - Date.parse(one.asked_at)))} for others to agree`,
+  const found: Trouble[] = waiting.slice(0, maxNamed).map((one) => ({
+    ...{ outcome: "timeout", word: "waiting", to: `/approvals/${one.id}` },
+    said: `${one.asked_by} wants to ${requestWords(one, peelsOf)}, and has waited ${brief(Math.max(0, now - Date.parse(one.asked_at)))} for others to agree`,
     next: "Read what will happen, then approve or deny it",
   }));
   if (waiting.length > maxNamed) {

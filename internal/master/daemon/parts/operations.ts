@@ -110,6 +110,7 @@ export const operations = {
         roles: { gate: gate.roleGate, roles: need.roles.roles, administrators: gate.administrators },
         approvals: {
           ...signIn.approvals.operations,
+          peelOf: (id) => need.members.directory.pick({ state: "all", ids: [id] })[0]?.peel_id,
           changes: {
             ...{ runs: need.knowledge.compliance, insists: need.knowledge.insists },
             compareFiles: automation.stateFiles.compareFiles,
