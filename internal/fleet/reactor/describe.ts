@@ -2,9 +2,10 @@ import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { formatDuration } from "../../base/duration.ts";
-import { plain } from "../../base/schema.ts";
+import { described, integer, plain, timestamp } from "../../base/schema.ts";
 import type { OpenBreaker } from "./breaker.ts";
 import type { Explanation, RuleExplanation } from "./explain.ts";
+import type { Firing } from "./firings.ts";
 import type { Condition, Rule } from "./rules/mod.ts";
 
 // The reactor as operators see it.
@@ -22,6 +23,8 @@ export const ruleSchema = v.object({
   unsafe: v.exactOptional(v.boolean()),
   file: v.string(),
   line: v.number(),
+  fired: v.exactOptional(described(integer, "How often it fired since its master runs the reactor")),
+  last_fired_at: v.exactOptional(timestamp),
   breaker_open_until: v.exactOptional(v.string()),
 });
 
@@ -50,6 +53,7 @@ export function describeBreaker({
 export function describeRule(
   { name, match, source, when, throttleMs, actions, unsafe, file, at }: Rule,
   breakerOpen: OpenBreaker | undefined,
+  firing: Firing | undefined,
 ): v.InferOutput<typeof ruleSchema> {
   return {
     name,
@@ -61,6 +65,8 @@ export function describeRule(
     ...(unsafe === undefined ? {} : { unsafe: true }),
     file,
     line: at.line,
+    fired: firing?.count ?? 0,
+    ...(firing === undefined ? {} : { last_fired_at: rfc3339(firing.lastAt) }),
     ...(breakerOpen === undefined ? {} : { breaker_open_until: rfc3339(breakerOpen.openUntil) }),
   };
 }

@@ -94,11 +94,17 @@ export const listReactorRules = operation({
   kind: "read",
   summary: "List the rules in force, in the order they are tried",
   input: nothing,
-  output: v.object({ ...common, rules: v.array(ruleSchema) }),
+  output: v.object({
+    ...common,
+    rules: v.array(ruleSchema),
+  }),
   async run(deps: ReactorOperationDeps) {
     const open = new Map(deps.session.breakers().map((one) => [one.rule, one]));
     const { rules } = deps.rules();
-    return { ...commonOf(deps), rules: rules.map((rule) => describeRule(rule, open.get(rule.name))) };
+    return {
+      ...commonOf(deps),
+      rules: rules.map((rule) => describeRule(rule, open.get(rule.name), deps.session.firingOf(rule.name))),
+    };
   },
 });
 

@@ -37,6 +37,7 @@ function setup(rules: readonly Rule[], { enableChaining = true, workers = 2, sto
     counts[name] = (counts[name] ?? 0) + by;
   };
   const performed: string[] = [];
+  const firings: string[] = [];
   const state = { held: true, fail: (_: Performance): Promise<void> => Promise.resolve() };
   const limits = createLimits({
     maxChainDepth: 3,
@@ -62,6 +63,7 @@ function setup(rules: readonly Rule[], { enableChaining = true, workers = 2, sto
       if (!state.held) throw new SvcError("conflict", "over");
     },
     signal: stopping.signal,
+    onFired: (rule) => void firings.push(rule),
     metrics: {
       reactorDropped: (cause) => count(cause),
       reactorFired: (name) => count(`fires ${name}`),
@@ -72,7 +74,7 @@ function setup(rules: readonly Rule[], { enableChaining = true, workers = 2, sto
     now: clock.now,
     log: recordingLog(),
   });
-  return { reactor, counts, performed, state, stopping };
+  return { reactor, counts, performed, firings, state, stopping };
 }
 
 test("each rule that matches fires once, its actions in their order", async () => {
@@ -97,7 +99,7 @@ test("a redelivered event in progress is waited for, and a finished one has no e
 });
 
 test("an unfinished event is redelivered, and only its unfinished actions are repeated", async () => {
-  const { reactor, counts, performed, state } = setup([rule("a", emit("x"), emit("y"))]);
+  const { reactor, counts, performed, firings, state } = setup([rule("a", emit("x"), emit("y"))]);
   state.fail = ({ index }) =>
     index === 1 ? Promise.reject(new SvcError("storage", "away")) : Promise.resolve();
   await expect(reactor.handle(event("1"), 1)).rejects.toThrow("are not finished yet");
@@ -105,6 +107,8 @@ test("an unfinished event is redelivered, and only its unfinished actions are re
   await reactor.handle(event("1"), 2);
   expect(performed).toEqual(["a/0 of 1", "a/1 of 1", "a/1 of 1"]);
   expect(counts).toEqual({ "fires a": 1, "emit ok": 2, "emit again": 1 });
+  // For people as for the metric: once for each event.
+  expect(firings).toEqual(["a"]);
 });
 
 test("a permanent error is counted, and the following actions are performed", async () => {

@@ -34,6 +34,8 @@ export interface ReactOptions {
   assertTenure(): void;
   signal: AbortSignal;
   metrics: ReactMetrics;
+  /** A rule fires: called once for each event. */
+  onFired(rule: string): void;
   now(): number;
   log: Log;
 }
@@ -101,6 +103,7 @@ async function react(
   for (const rule of fires) {
     if (!isNew(rule)) continue;
     metrics.reactorFired(rule.name);
+    options.onFired(rule.name);
     log.info("rule fires", { rule: rule.name, event: event.id, tag: event.tag, source: event.source });
   }
   const done = await Promise.all(fires.map((rule) => fire(options, event, rule, progress)));

@@ -10,6 +10,7 @@ import type { OpenBreaker } from "./breaker.ts";
 import { createBreakerStore } from "./breaker-store.ts";
 import type { Event, JobOf } from "./events/mod.ts";
 import { type Explanation, explain } from "./explain.ts";
+import { createFirings, type Firing } from "./firings.ts";
 import { createLimits, type LimitsConfig } from "./limits.ts";
 import { createMatcher } from "./match.ts";
 import { type PerformDeps, perform } from "./perform.ts";
@@ -36,6 +37,8 @@ export interface ReactorSession {
   readonly since: number;
   readonly token: number;
   breakers(): OpenBreaker[];
+  /** How often a rule fired in this tenure; `undefined` when it did not. */
+  firingOf(rule: string): Firing | undefined;
   /** Explains what would happen for an event, without effects. */
   explain(event: Event): Explanation;
   /**
@@ -75,7 +78,9 @@ export async function startSession(
   const assertTenure = () => {
     if (!options.isHolder(tenure)) throw new SvcError("conflict", "another master runs the reactor now");
   };
+  const firings = createFirings();
   const reactor = createReactor({
+    onFired: (rule) => firings.note(rule, clock.now()),
     limits,
     matcher: () => matcher,
     perform: (performance) => perform(options.actions, performance),
@@ -100,6 +105,7 @@ export async function startSession(
     since: clock.now(),
     token: tenure.token,
     breakers: limits.snapshot,
+    firingOf: firings.of,
     explain: (event) => explain(event, matcher.rules, limits),
     async reset(rule) {
       assertTenure();
@@ -118,6 +124,7 @@ export async function startSession(
     useRules({ rules }, needed) {
       matcher = createMatcher(rules);
       limits.retain(rules);
+      firings.retain(new Set(rules.map(({ name }) => name)));
       sources.use(needed);
     },
     async stop() {

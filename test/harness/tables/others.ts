@@ -83,7 +83,7 @@ export const otherTables: Samples = {
       [
         {
           ...{ name, match: [name], source: "peel", when: [name], actions: [name], unsafe: true },
-          ...{ file: name, line: 12_345, breaker_open_until: end },
+          ...{ file: name, line: 12_345, fired: many, last_fired_at: at, breaker_open_until: end },
         },
       ],
       style,

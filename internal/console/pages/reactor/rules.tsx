@@ -80,6 +80,22 @@ const ruleColumns = (
       ),
     by: ({ breaker_open_until: until }) => (until === undefined ? 1 : 0),
   },
+  {
+    id: "fired",
+    title: "Fired",
+    align: "end",
+    show: ({ fired = 0, last_fired_at: last }) => (
+      <span class="number">
+        {fired.toLocaleString("en")}
+        {last !== undefined && (
+          <span class="muted wide">
+            , last <Time at={last} now={now} />
+          </span>
+        )}
+      </span>
+    ),
+    by: ({ fired = 0 }) => fired,
+  },
   monoColumn("match", "Tags", ({ match }) => match.join(" "), unsorted),
   monoColumn("source", "Source", ({ source }) => source ?? "*", wide),
   monoColumn("when", "When", ({ when }) => when.join(" and "), wide),
