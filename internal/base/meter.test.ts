@@ -23,6 +23,14 @@ test("the bytes of a minute are a limit of their own", () => {
   expect(charge(meter, budget, 50, 30_000).within).toBe(true);
 });
 
+test("fewer bytes may come at once than in a minute", () => {
+  const budget: Budget = { perMinute: 600, bytesPerMinute: 600, burstBytes: 100 };
+  const meter = newMeter(budget, 0);
+  const at = (now: number) => charge(meter, budget, 50, now).within;
+  expect([0, 0, 0].map(at)).toEqual([true, true, false]);
+  expect([4_999, 5_000, 60_000, 60_000, 60_000].map(at)).toEqual([false, true, true, true, false]);
+});
+
 test("0 means no limit, and no flood", () => {
   const budget: Budget = { perMinute: 0 };
   const meter = newMeter(budget, 0);

@@ -4,8 +4,10 @@ export interface Budget {
   perMinute: number;
   /** How many may come at once; a minute's worth unless given. */
   burst?: number;
-  /** Bytes a minute, all of which may come at once; absent means no limit. */
+  /** Bytes a minute; absent means no limit. */
   bytesPerMinute?: number;
+  /** How many bytes may come at once; a minute's worth unless given. */
+  burstBytes?: number;
   /** Messages within two seconds that are a flood at once, if they are also a hundred times the budget; by default 5,000. */
   torrent?: number;
 }
@@ -47,7 +49,7 @@ const torrentBytes = 96 * 1024 * 1024;
 export function newMeter(budget: Budget, now: number): Meter {
   return {
     messages: burstOf(budget),
-    bytes: budget.bytesPerMinute ?? 0,
+    bytes: burstBytesOf(budget),
     filledAt: now,
     windowAt: now,
     demand: 0,
@@ -84,7 +86,7 @@ function fill(meter: Meter, budget: Budget, now: number): void {
   const elapsed = Math.max(0, now - meter.filledAt);
   meter.messages = Math.min(burstOf(budget), meter.messages + (budget.perMinute * elapsed) / minute);
   const { bytesPerMinute = 0 } = budget;
-  meter.bytes = Math.min(bytesPerMinute, meter.bytes + (bytesPerMinute * elapsed) / minute);
+  meter.bytes = Math.min(burstBytesOf(budget), meter.bytes + (bytesPerMinute * elapsed) / minute);
   meter.filledAt = Math.max(meter.filledAt, now);
 }
 
@@ -117,4 +119,8 @@ function isFlood({ demand, demandBytes }: Meter, { perMinute, bytesPerMinute }: 
 
 function burstOf({ burst, perMinute }: Budget): number {
   return burst ?? perMinute;
+}
+
+function burstBytesOf({ burstBytes, bytesPerMinute = 0 }: Budget): number {
+  return burstBytes ?? bytesPerMinute;
 }

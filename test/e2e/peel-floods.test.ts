@@ -64,6 +64,7 @@ const attacks: [string, FloodKind][] = [
   ["schedule results", kindOf("schedule results")],
   ["events", kindOf("events")],
   ["progress of jobs that do not exist", kindOf("progress")],
+  ["facts of 85 KB", kindOf("large facts")],
 ];
 
 let round = 0;

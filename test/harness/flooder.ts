@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { encode } from "../../internal/base/msgpack.ts";
 import { peelInboxPrefix } from "../../internal/bus/subjects/subjects.ts";
 import type { TestBus } from "./bus.ts";
 import { startWorker } from "./worker.ts";
@@ -43,6 +44,13 @@ export interface FloodKind {
 }
 
 const emptyMap = Uint8Array.of(0x80);
+/** 85 KB, as a host with many packages, disks and addresses has. */
+const largeFacts = encode({
+  os: "Debian",
+  packages: Object.fromEntries(
+    Array.from({ length: 2_400 }, (_, at) => [`package-${at}`, `1.${at}.0-1+deb12u2`]),
+  ),
+});
 
 /** By every subject that the credentials of a peel allow. */
 export const floodKinds: readonly FloodKind[] = [
@@ -78,6 +86,13 @@ export const floodKinds: readonly FloodKind[] = [
   { name: "events", subjects: (id) => [`svc.event.${id}.flood`], payloadBytes: 128, isRequest: false },
   { name: "heartbeats", subjects: (id) => [`$KV.peel-heartbeat.${id}`], payloadBytes: 64, isRequest: false },
   { name: "facts", subjects: (id) => [`$KV.facts.${id}`], payloadBytes: 256, isRequest: false },
+  {
+    name: "large facts",
+    subjects: (id) => [`$KV.facts.${id}`],
+    payloadBytes: largeFacts.length,
+    payload: largeFacts,
+    isRequest: false,
+  },
 ];
 
 export interface Flood extends AsyncDisposable {

@@ -41,6 +41,8 @@ export interface Budgets {
   take(peel: string, kind: BudgetKind, bytes?: number, at?: number): boolean;
   /** The same for a message that `note` counts: it is never a flood for itself. */
   pace(peel: string, kind: BudgetKind, bytes: number): boolean;
+  /** Judges one again that was refused: it spends what there is now, and is not counted as exceeded a second time. */
+  paceLate(peel: string, kind: BudgetKind, bytes: number): boolean;
   /** Counts a message that is not refused here: only a flood of them is reported. */
   note(peel: string, kind: BudgetKind, bytes: number): void;
 }
@@ -64,6 +66,10 @@ export function createBudgets({ limits, onExceeded, onFlood, clock }: BudgetsOpt
     meters[kind] ??= newMeter(limits[kind], at);
     return meters[kind];
   };
+  const spendNow = (peel: string, kind: BudgetKind, bytes: number) => {
+    const at = clock.monotonic();
+    return spend(meterOf(peel, kind, at), limits[kind], bytes, at);
+  };
   return {
     take(peel, kind, bytes = 0, at = clock.monotonic()) {
       const { within, flooding } = charge(meterOf(peel, kind, at), limits[kind], bytes, at);
@@ -72,11 +78,11 @@ export function createBudgets({ limits, onExceeded, onFlood, clock }: BudgetsOpt
       return within;
     },
     pace(peel, kind, bytes) {
-      const at = clock.monotonic();
-      const within = spend(meterOf(peel, kind, at), limits[kind], bytes, at);
+      const within = spendNow(peel, kind, bytes);
       if (!within) onExceeded(kind, peel);
       return within;
     },
+    paceLate: spendNow,
     note(peel, kind, bytes) {
       const at = clock.monotonic();
       if (demand(meterOf(peel, kind, at), limits[kind], bytes, at)) onFlood(peel, kind);

@@ -20,6 +20,7 @@ import { createLogLines, type LogLines } from "./log-lines.ts";
 import { watchPauses } from "./pauses.ts";
 import { watchUnread } from "./watch-unread.ts";
 
+const mebibyte = 1024 * 1024;
 /** The name of a suspension for flooding, in the record of the peel. */
 const operator = "svc-master";
 /** How soon a suspension that failed is tried again, while the peel floods. */
@@ -27,8 +28,18 @@ const againMs = 10_000;
 /** How often the streams are searched for messages of a peel that flooded. */
 const maxPasses = 5;
 const helloBurst = 5;
-/** A peel sends its facts when they change, and after its functions set some. */
-const facts: Budget = { perMinute: 300, torrent: 1_000 };
+/**
+ * A peel sends its facts when they change, and after its functions set some: at most 256 KiB, five times a second, which
+ * is within ten times this. Decoded, they take many times their bytes, so that few come at once.
+ */
+export const factsOfOne = {
+  perMinute: 300,
+  bytesPerMinute: 16 * mebibyte,
+  burstBytes: 4 * mebibyte,
+  torrent: 1_000,
+} satisfies Budget;
+/** The facts that one master decodes, of all peels together: what 10,000 of them may have changed at once. */
+export const factsOfAll = { perMinute: 1_000_000, bytesPerMinute: 128 * mebibyte } satisfies Budget;
 /** It reports a run of states when it ends, and its differences. */
 const reports: Budget = { perMinute: 300 };
 /** Reports beyond it do not become events. */
@@ -151,7 +162,7 @@ export function limitsOf(config: MasterConfig): Record<BudgetKind, Budget> {
     requests: { perMinute: config["budget.requests"] },
     messages,
     schedule: messages,
-    facts,
+    facts: factsOfOne,
     heartbeats,
     reports,
     "report-events": reportEvents,

@@ -2,7 +2,7 @@ import { type Clock, sleep } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { openBucket } from "../../bus/storage/mod.ts";
-import { type Budgets, type LogLines, paceWatch } from "../../fleet/budget/mod.ts";
+import { type Budgets, type LogLines, paceOf, paceWatch } from "../../fleet/budget/mod.ts";
 import {
   type ComplianceView,
   countStatuses,
@@ -31,7 +31,7 @@ export async function startCompliance(options: {
   peelBus: Bus;
   /** Encoded peel ids of the fleet's members. */
   members(): readonly string[];
-  budgets: Pick<Budgets, "take" | "note">;
+  budgets: Pick<Budgets, "take" | "pace" | "paceLate" | "note">;
   lines: Pick<LogLines, "say">;
   clock: Clock;
   log: Log;
@@ -39,7 +39,7 @@ export async function startCompliance(options: {
 }): Promise<MasterCompliance> {
   const { peelBus, budgets, clock, log, signal } = options;
   const bucket = await openBucket(peelBus, "compliance");
-  const reports = paceWatch(bucket, (peel, bytes) => budgets.take(peel, "reports", bytes), clock);
+  const reports = paceWatch(bucket, paceOf(budgets, "reports"), clock);
   const compliance = followCompliance({ ...options, reports });
   const late = new AbortController();
   try {

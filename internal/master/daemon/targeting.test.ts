@@ -23,7 +23,7 @@ test("a fleet that cannot be indexed is reported, and does not prevent a master 
   const starting = startTargeting({
     storage,
     directory,
-    budgets: { take: () => true, pace: () => true },
+    budgets: { take: () => true, pace: () => true, paceLate: () => true },
     clock,
     log,
     signal: new AbortController().signal,

@@ -1,7 +1,7 @@
 import { type Clock, sleep } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import { type Bucket, shareWatch } from "../../bus/storage/mod.ts";
-import { type Budgets, paceWatch } from "../../fleet/budget/mod.ts";
+import { shareWatch } from "../../bus/storage/mod.ts";
+import { type Budgets, factsOfAll, paceOf, paceWatch } from "../../fleet/budget/mod.ts";
 import { watchFacts } from "../../fleet/enrollment/mod.ts";
 import type { Directory } from "../../fleet/enrollment/store/mod.ts";
 import { createFleetIndex, type FleetIndex } from "../../fleet/targeting/mod.ts";
@@ -34,20 +34,20 @@ export interface Targeting {
 export async function startTargeting(options: {
   storage: Pick<Storage, "enrollments" | "facts" | "peelHeartbeats">;
   directory: Directory;
-  budgets: Pick<Budgets, "take" | "pace">;
+  budgets: Pick<Budgets, "take" | "pace" | "paceLate">;
   clock: Clock;
   log: Log;
   signal: AbortSignal;
 }): Promise<Targeting> {
   const { storage, directory, budgets, clock, log, signal } = options;
-  const paced = (bucket: Pick<Bucket, "watch">, admit: (peel: string, bytes: number) => boolean) =>
-    paceWatch(bucket, admit, clock);
-  const facts = shareWatch(paced(storage.facts, (peel, bytes) => budgets.pace(peel, "facts", bytes)));
+  // Facts are counted as peels send them.
+  const pace = paceOf(budgets, "facts", { isCounted: true, sum: factsOfAll });
+  const facts = shareWatch(paceWatch(storage.facts, pace, clock));
   const activating = watchFacts({ enrollments: storage.enrollments, clock, facts, directory, log });
   const index = createFleetIndex({
     members: directory.members,
     facts,
-    heartbeats: paced(storage.peelHeartbeats, (peel, bytes) => budgets.take(peel, "heartbeats", bytes)),
+    heartbeats: paceWatch(storage.peelHeartbeats, paceOf(budgets, "heartbeats"), clock),
     clock,
     log,
   });
