@@ -42,13 +42,14 @@ const jobs = async () =>
 const done = () => peel.output().match(/job done/g)?.length ?? 0;
 
 test("while the link is cut, the masters say so, the peel stays at its site, and what it did arrives afterwards", async () => {
-  const started = join(fleet.hosts.dir, "started");
+  const [started, gate] = [join(fleet.hosts.dir, "started"), join(fleet.hosts.dir, "gate")];
   const running = fleet.hosts.start(1, [
     ...[binaries.cli, "--config", join(fleet.dir, "svc.yaml"), "run", "web-1", "cmd.run"],
-    ...[`touch ${started}; sleep 3; echo done`, "--timeout", "2m", "--output", "json"],
+    ...[`touch ${started}; while [ ! -e ${gate} ]; do sleep 0.1; done; echo done`, "--timeout", "2m", "--output", "json"],
   ]);
   await until(() => existsSync(started));
   relay.cut();
+  writeFileSync(gate, "");
   await untilSite(fleet, "berlin", "cut off");
   await until(() => done() === 1);
   expect(await fleet.busOf(peel, 2)).toMatchObject({ status: "up", message: "at the bus of site berlin" });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { binaries } from "../harness/fleet.ts";
 import type { Program } from "../harness/process.ts";
@@ -84,15 +84,16 @@ test("a peel with the label of the site connects there, and runs jobs", async ()
 }, 60_000);
 
 test("a peel of a site runs its schedule and its jobs while the site is cut off, and tells them when it is back", async () => {
-  const began = join(fleet.dir, "began");
+  const [began, gate] = [join(fleet.dir, "began"), join(fleet.dir, "gate")];
   const slow = fleet.hosts.start(1, [
     ...[binaries.cli, "--config", join(fleet.dir, "svc.yaml"), "run", "web-1", "cmd.run"],
-    ...[`touch ${began}; sleep 6; echo done`, "--timeout", "2m", "--output", "json"],
+    ...[`touch ${began}; while [ ! -e ${gate} ]; do sleep 0.1; done; echo done`, "--timeout", "2m", "--output", "json"],
   ]);
   // It begins when the bus has stored that the peel took it.
   await until(() => existsSync(began));
   master.kill("SIGTERM");
   await master.exited;
+  writeFileSync(gate, "");
   await until(() => peel.output().match(/job done/g)?.length === 3);
   expect(peel.output()).not.toContain("bus disconnected");
   expect((await fleet.busOf(peel, 2)).status).toBe("up");
