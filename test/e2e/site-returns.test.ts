@@ -45,7 +45,13 @@ test("while the link is cut, the masters say so, the peel stays at its site, and
   const [started, gate] = [join(fleet.hosts.dir, "started"), join(fleet.hosts.dir, "gate")];
   const running = fleet.hosts.start(1, [
     ...[binaries.cli, "--config", join(fleet.dir, "svc.yaml"), "run", "web-1", "cmd.run"],
-    ...[`touch ${started}; while [ ! -e ${gate} ]; do sleep 0.1; done; echo done`, "--timeout", "2m", "--output", "json"],
+    ...[
+      `touch ${started}; while [ ! -e ${gate} ]; do sleep 0.1; done; echo done`,
+      "--timeout",
+      "2m",
+      "--output",
+      "json",
+    ],
   ]);
   await until(() => existsSync(started));
   relay.cut();

@@ -87,7 +87,13 @@ test("a peel of a site runs its schedule and its jobs while the site is cut off,
   const [began, gate] = [join(fleet.dir, "began"), join(fleet.dir, "gate")];
   const slow = fleet.hosts.start(1, [
     ...[binaries.cli, "--config", join(fleet.dir, "svc.yaml"), "run", "web-1", "cmd.run"],
-    ...[`touch ${began}; while [ ! -e ${gate} ]; do sleep 0.1; done; echo done`, "--timeout", "2m", "--output", "json"],
+    ...[
+      `touch ${began}; while [ ! -e ${gate} ]; do sleep 0.1; done; echo done`,
+      "--timeout",
+      "2m",
+      "--output",
+      "json",
+    ],
   ]);
   // It begins when the bus has stored that the peel took it.
   await until(() => existsSync(began));
