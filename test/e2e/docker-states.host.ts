@@ -141,6 +141,15 @@ test("networks, volumes and containers are made, changed and removed, and nothin
   expect(running).toMatchObject({ result: false, comment: expect.stringContaining("stop it first") });
 });
 
+test("a network with IPv6 is made once, however its addresses are written", async () => {
+  const six = (subnet: string, gateway: string) =>
+    `six:\n  docker_network.present: [{enable_ipv6: true}, {subnet: "${subnet}"}, {gateway: "${gateway}"}]\n`;
+  expect(await brief(root, six("FD00:0:0:1::5/64", "FD00:0:0:1:0::1"))).toBe("six:true+");
+  expect(await brief(root, six("FD00:0:0:1::5/64", "FD00:0:0:1:0::1"))).toBe("six:true");
+  expect(await brief(root, six("fd00:0:0:1::/64", "fd00:0:0:1::1"))).toBe("six:true");
+  expect(await brief(root, "six:\n  docker_network.absent: []\n")).toBe("six:true+");
+});
+
 test("what is not wanted any more is removed, and an image in use is not", async () => {
   const [inUse] = await root.apply(`${image}:\n  docker_image.absent: []\n`);
   expect(inUse).toMatchObject({ result: false, changes: {} });

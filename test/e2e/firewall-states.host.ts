@@ -267,3 +267,45 @@ test.each([false, true])("zones and services of firewalld (the daemon runs: %p)"
     comment: expect.stringContaining("unknown element nonsense"),
   });
 });
+
+// The address of a forwarded port, and of a rule of ufw, keeps the bits that do not count.
+const spellings = [
+  { family: "ipv6", one: "FD00::A", other: "fd00:0::a/128", isHost: true },
+  { family: "ipv6", one: "fd00:0:0:1::5/64", other: "FD00:0:0:1::/64", isHost: false },
+  { family: "ipv6", one: "::ffff:10.0.0.1", other: "::FFFF:a00:1", isHost: true },
+  { family: "ipv4", one: "10.0.0.1", other: "10.0.0.1/32", isHost: true },
+  { family: "ipv4", one: "10.1.2.3/8", other: "10.0.0.0/8", isHost: false },
+];
+
+test("each program finds an address in another spelling", async () => {
+  expect(await output(root, "systemctl stop firewalld; rm -rf /etc/firewalld/zones/*")).toBe("");
+  const make =
+    "nft add table ip spelt; nft add chain ip spelt c; nft add table ip6 spelt; nft add chain ip6 spelt c";
+  expect(await output(root, `${make}; iptables -N SPELT; ip6tables -N SPELT`)).toBe("");
+  const rules = (family: string, address: string) => `
+iptables:
+  iptables.append: [{family: ${family}}, {chain: SPELT}, {source: "${address}"}, {jump: ACCEPT}]
+nft:
+  nftables.append: [{family: ${family}}, {table: spelt}, {chain: c}, {source: "${address}"}, {jump: accept}]
+internal:
+  firewalld.present:
+    - sources: ["${address}"]
+    - prune_sources: true
+    - rich_rules: ['rule family=${family} source address=${address} accept']
+    - prune_rich_rules: true
+`;
+  const more = (address: string) => `
+forward:
+  firewalld.present: [{name: internal}, {port_fwd: ["80:8080:tcp:${address.replace(/\/.*/, "")}"]}, {prune_port_fwd: true}]
+ufw:
+  ufw.allow: [{from_addr: "${address}"}, {protocol: tcp}, {to_port: 4711}]
+`;
+  for (const { family, one, other, isHost } of spellings) {
+    const states = (address: string) => rules(family, address) + (isHost ? more(address) : "");
+    const ids = `iptables nft internal${isHost ? " forward ufw" : ""}`;
+    expect([one, await brief(root, states(one))]).toEqual([one, all(ids, "true+")]);
+    expect([one, await brief(root, states(one))]).toEqual([one, all(ids, "true")]);
+    expect([other, await brief(root, states(other))]).toEqual([other, all(ids, "true")]);
+  }
+  expect(await output(root, "iptables -S SPELT | wc -l; ip6tables -S SPELT | wc -l")).toBe("3\n4");
+});

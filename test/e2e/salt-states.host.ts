@@ -143,6 +143,31 @@ user.email:
   );
 });
 
+test("SSH finds the servers that states name, and only those", async () => {
+  await using root = await openPrivateRoot();
+  const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGtlZXBzIHRoaXMgYXMgYSB0ZXN0IGtleSBvbmx5ISE=";
+  const state = (verb: string, host: string) =>
+    `it:\n  ssh_known_hosts.${verb}: [{name: "${host}"}${verb === "absent" ? "" : `, {key: "${key}"}`}]\n`;
+  const file = "/etc/ssh/ssh_known_hosts";
+  const found = (host: string) => output(root, `ssh-keygen -F '${host}' -f ${file} | grep -c '^[^#]'`);
+  for (const [host, looked] of [
+    ["FD00:0::A", "fd00::a"],
+    ["::FFFF:a00:1", "::ffff:10.0.0.1"],
+    ["Server.Test", "server.test"],
+  ] as const) {
+    expect(await brief(root, state("present", host))).toBe("it:true+");
+    expect([host, await found(looked)]).toEqual([host, "1"]);
+    await output(root, `ssh-keygen -H -f ${file}`);
+    expect(await brief(root, state("present", host))).toBe("it:true");
+    expect(await brief(root, state("absent", host))).toBe("it:true+");
+    expect([host, await found(looked)]).toEqual([host, "0"]);
+  }
+  await output(root, `echo '*.Test,!other.test ${key}' >${file}`);
+  expect(await brief(root, state("present", "server.test"))).toBe("it:true");
+  expect(await brief(root, state("absent", "server.test"))).toBe("it:true+");
+  expect([await found("server.test"), await found("another.test")]).toEqual(["0", "1"]);
+});
+
 /** Signs the repository with a key of its own. @returns the public key */
 async function signRepository(root: PrivateRoot): Promise<string> {
   await output(

@@ -1,4 +1,6 @@
-import { createHash, createHmac } from "node:crypto";
+import { createHash } from "node:crypto";
+import { readHostPattern } from "../../base/names/host-pattern.ts";
+import { canonicalAddress } from "../../base/names/ip-address.ts";
 
 /** A key of a host, as known_hosts has it. */
 export interface HostKey {
@@ -13,9 +15,13 @@ interface Line {
   key: HostKey;
 }
 
-/** The name of a host in a file of known hosts: `[host]:2222` unless the port is 22. */
+/**
+ * The name by which SSH finds a host in a file of known hosts: `[host]:2222` unless the port is 22. SSH never finds
+ * capitals, or an address in another spelling than its own.
+ */
 export function knownName(host: string, port: number | undefined): string {
-  return port === undefined || port === 22 ? host : `[${host}]:${port}`;
+  const name = canonicalAddress(host).toLowerCase();
+  return port === undefined || port === 22 ? name : `[${name}]:${port}`;
 }
 
 /** The keys of a host. Lines with a mark, such as @revoked, are left out. */
@@ -57,26 +63,27 @@ function readLine(line: string): Line | undefined {
   return names === "" ? undefined : { names, key: { type, key } };
 }
 
-/** Several names of one host are separated by commas, and may be hashed. */
+/** As SSH: names and patterns of one host are separated by commas, and a name may be hashed. */
 function namesHost(names: string, name: string): boolean {
-  return names.split(",").some((each) => each === name || isHashOf(each, name));
+  return readHostPattern(names)?.(name) === true;
 }
 
-function isHashOf(hashed: string, name: string): boolean {
-  const [, salt, hash] = /^\|1\|([^|]+)\|(.+)$/.exec(hashed) ?? [];
-  if (salt === undefined) return false;
-  return createHmac("sha1", Buffer.from(salt, "base64")).update(name).digest("base64") === hash;
-}
-
-/** Lines that name other hosts as well keep those. */
+/** Lines that name other hosts as well keep those, and so do patterns: they exclude the host. */
 function withoutLines(text: string, isUnwanted: (line: Line) => boolean, name: string): string {
   return text
     .split("\n")
     .flatMap((line) => {
       const found = readLine(line);
       if (found === undefined || !isUnwanted(found)) return [line];
-      const others = found.names.split(",").filter((each) => each !== name && !isHashOf(each, name));
-      return others.length === 0 ? [] : [`${others.join(",")}${line.trim().slice(found.names.length)}`];
+      const others = found.names.split(",").filter((each) => each.startsWith("!") || !isNameOf(each, name));
+      if (others.every((each) => each.startsWith("!"))) return [];
+      const names = others.join(",");
+      const excluded = namesHost(names, name) ? `${names},!${name}` : names;
+      return [`${excluded}${line.trim().slice(found.names.length)}`];
     })
     .join("\n");
+}
+
+function isNameOf(written: string, name: string): boolean {
+  return written.toLowerCase() === name || (written.startsWith("|") && namesHost(written, name));
 }

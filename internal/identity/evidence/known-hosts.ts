@@ -1,6 +1,6 @@
 import { decodeBase64 } from "../../base/base64.ts";
 import { SvcError } from "../../base/errors.ts";
-import { type HostPattern, readHostPattern } from "./host-pattern.ts";
+import { type HostPattern, readHostPattern } from "../../base/names/host-pattern.ts";
 
 /** A line of a known_hosts file. */
 interface KnownHost {

@@ -39,6 +39,34 @@ test.each<[string, CallArgs, string]>([
   expect(await edited("present", after, args)).toBe(after);
 });
 
+test("names are written and found as SSH looks them up", async () => {
+  const key = `ssh-ed25519 ${one}`;
+  for (const [host, written] of [
+    ["FD00:0::A", "fd00::a"],
+    ["::FFFF:a00:1", "::ffff:10.0.0.1"],
+    ["X.Test", "x.test"],
+  ] as const) {
+    expect(await edited("present", "", { key }, host)).toBe(`${written} ${key}\n`);
+    const capitals = `${written.toUpperCase()} ${key}\n`;
+    expect(await edited("present", capitals, { key }, host)).toBe(capitals);
+    expect(await edited("absent", capitals, {}, host)).toBe("");
+  }
+  expect(await edited("present", "", { key, port: 2222 }, "FD00:0::A")).toBe(`[fd00::a]:2222 ${key}\n`);
+  expect(await edited("present", `${hashed} ${key}\n`, { key }, "X.TEST")).toBe(`${hashed} ${key}\n`);
+});
+
+test("patterns cover a server, and exclude it once it has another key or none", async () => {
+  const [key, other] = [`ssh-ed25519 ${one}`, `ssh-ed25519 ${two}`];
+  const covered = `*.TEST,!y.test ${key}\n`;
+  expect(await edited("present", covered, { key })).toBe(covered);
+  expect(await edited("present", covered, { key }, "y.test")).toBe(`${covered}y.test ${key}\n`);
+  const excluded = `*.TEST,!y.test,!x.test ${key}\n`;
+  expect(await edited("absent", covered, {})).toBe(excluded);
+  expect(await edited("absent", excluded, {})).toBe(excluded);
+  expect(await edited("present", covered, { key: other })).toBe(`${excluded}x.test ${other}\n`);
+  expect(await edited("absent", `x.test,!z.test ${key}\n`, {})).toBe("");
+});
+
 test("a server is forgotten, also where its name is hashed", async () => {
   const before = `# kept\n${hashed} ssh-rsa ${one}\nx.test,y ssh-rsa ${one}\n@revoked x.test ssh-rsa ${two}\n`;
   expect(await edited("absent", before, {})).toBe(

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { quote } from "../../../base/cut.ts";
 import { keepLineEnds } from "../../../base/files/line-ends.ts";
 import { type ArgSpec, arg } from "../../../host/modules/mod.ts";
@@ -200,6 +201,6 @@ function readKey(text: string, enc = "ssh-rsa"): HostKey | undefined {
 }
 
 function refuseHost(host: string): string | undefined {
-  if (/^[A-Za-z0-9][A-Za-z0-9.:_-]*$/.test(host)) return undefined;
+  if (isIP(host) !== 0 || /^[A-Za-z0-9][A-Za-z0-9.:_-]*$/.test(host)) return undefined;
   return `${quote(host)} is not a valid name or address of a host`;
 }

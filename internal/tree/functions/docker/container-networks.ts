@@ -1,6 +1,7 @@
 import { quote } from "../../../base/cut.ts";
 import type { Plain } from "../../../base/msgpack.ts";
 import { StateFailure } from "../../function/mod.ts";
+import { difference } from "./difference.ts";
 import { isJson, type Json, nameProblem } from "./engine.ts";
 import { textsOf } from "./translate.ts";
 
@@ -34,10 +35,7 @@ export function networkDifference({ name, endpoint }: WantedNetwork, container: 
   const lacks = (key: string) => !list(endpoint[key]).every((each) => list(now[key]).includes(each));
   const addresses: Json = isJson(now.IPAMConfig) ? now.IPAMConfig : {};
   const wanted: Json = isJson(endpoint.IPAMConfig) ? endpoint.IPAMConfig : {};
-  return [
-    ...["Aliases", "Links"].filter(lacks),
-    ...Object.keys(wanted).filter((key) => wanted[key] !== addresses[key]),
-  ];
+  return [...["Aliases", "Links"].filter(lacks), ...difference(wanted, addresses)];
 }
 
 function endpointOf(network: string, options: Plain): { [key: string]: Plain } {

@@ -1,8 +1,21 @@
 import type { Plain } from "../../../base/msgpack.ts";
+import { canonicalAddress, canonicalNetwork } from "../../../base/names/ip-address.ts";
 import { isJson, type Json } from "./engine.ts";
 
 /** Lists to which an image adds its own items, so that only the wanted ones count. */
 const additive = new Set(["Env"]);
+
+/** Fields with addresses, which the engine returns as they were written, and how they compare. */
+const spellings: Readonly<Record<string, (text: string) => string>> = {
+  Subnet: canonicalNetwork,
+  IPRange: canonicalNetwork,
+  Gateway: canonicalAddress,
+  Dns: canonicalAddress,
+  HostIp: canonicalAddress,
+  IPv4Address: canonicalAddress,
+  IPv6Address: canonicalAddress,
+  ExtraHosts: (line) => line.replace(/(?<=^[^:]*:).*$/, canonicalAddress),
+};
 
 /**
  * The fields in which an object of Docker is not as wanted. What is not wanted in particular may be anything: Docker
@@ -21,8 +34,9 @@ export function difference(wanted: Json, found: Json, prefix = ""): string[] {
 
 function isSame(key: string, wanted: Plain, now: Plain | undefined): boolean {
   if (Array.isArray(wanted)) {
-    const list = Array.isArray(now) ? now : [];
-    const hasAll = wanted.every((each) => list.some((other) => isSame("", each, other)));
+    const found = Array.isArray(now) ? now : [];
+    const list = key === "Config" ? poolsLike(wanted, found) : found;
+    const hasAll = wanted.every((each) => list.some((other) => isSame(key, each, other)));
     return (
       hasAll &&
       (additive.has(key) ||
@@ -34,7 +48,22 @@ function isSame(key: string, wanted: Plain, now: Plain | undefined): boolean {
     // Labels of the image stay, and ports and volumes that it exposes.
     return Object.entries(wanted).every(([name, value]) => isSame(name, value, now[name]));
   }
+  const one = spellings[key];
+  if (one !== undefined && typeof wanted === "string" && typeof now === "string")
+    return one(wanted) === one(now);
   return wanted === (now ?? (wanted === false ? false : wanted === 0 ? 0 : wanted === "" ? "" : undefined));
+}
+
+/** The engine adds a pool of the family that is not wanted: IPv4 always, and IPv6 where it is enabled. */
+function poolsLike(wanted: readonly Plain[], found: readonly Plain[]): readonly Plain[] {
+  const families = wanted.map(familyOf);
+  return families.includes(undefined) ? found : found.filter((pool) => families.includes(familyOf(pool)));
+}
+
+function familyOf(pool: Plain): "ipv4" | "ipv6" | undefined {
+  const subnet = isJson(pool) ? pool.Subnet : undefined;
+  if (typeof subnet !== "string") return undefined;
+  return subnet.includes(":") ? "ipv6" : "ipv4";
 }
 
 function isEqual(a: readonly Plain[], b: readonly Plain[]): boolean {

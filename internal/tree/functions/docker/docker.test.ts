@@ -201,6 +201,47 @@ describe("other states of Docker", () => {
     expect((await settle("docker_network.absent", "front")).changes).toEqual({ front: "removed" });
   });
 
+  test("a network keeps what the engine adds, and addresses in another spelling", async () => {
+    const args = { enable_ipv6: true, subnet: "FD00:0:0:1::5/64", gateway: "fd00:0:0:1:0::1" };
+    await settle("docker_network.present", "six", args);
+    const ipv4 = { Subnet: "172.21.0.0/16", Gateway: "172.21.0.1" };
+    const ipv6 = { Subnet: "fd00:0:0:1::/64", Gateway: "FD00:0:0:1::1" };
+    const found = docker.networks.get("six");
+    docker.networks.set("six", { ...found, IPAM: { Driver: "default", Config: [ipv4, ipv6] } });
+    expect((await plan("docker_network.present", "six", args)).changes).toEqual({});
+    const second = { Subnet: "fd00:0:0:2::/64" };
+    docker.networks.set("six", { ...found, IPAM: { Config: [ipv4, ipv6, second] } });
+    expect((await plan("docker_network.present", "six", args)).changes).toEqual({
+      six: { replaced: ["IPAM.Config"] },
+    });
+  });
+
+  test("a container keeps addresses in another spelling, and not labels", async () => {
+    const args = {
+      image: "nginx",
+      dns: ["FD00:0::53"],
+      extra_hosts: ["db:FD00:0::2"],
+      port_bindings: ["[0::FFFF:10.0.0.1]:8080:80"],
+      labels: { at: "FD00::A" },
+    };
+    await settle("docker_container.running", "web", args);
+    docker.requests.length = 0;
+    const other = {
+      image: "nginx",
+      dns: ["fd00::53"],
+      extra_hosts: ["db:fd00::2"],
+      port_bindings: ["[::ffff:a00:1]:8080:80"],
+      labels: { at: "fd00::a" },
+    };
+    const { changes } = await settle("docker_container.running", "web", other);
+    expect(changes).toEqual({ web: { replaced: ["Labels"] } });
+    docker.networks.set("front", {});
+    const inFront = (ipv6_address: string) => ({ ...other, networks: [{ front: [{ ipv6_address }] }] });
+    docker.requests.length = 0;
+    await settle("docker_container.running", "web", inFront("FD00:0::9"));
+    expect((await plan("docker_container.running", "web", inFront("fd00::9"))).changes).toEqual({});
+  });
+
   test("a volume is created and removed", async () => {
     expect((await settle("docker_volume.present", "data")).changes).toEqual({ data: "created" });
     docker.requests.length = 0;

@@ -63,7 +63,7 @@ export function portsOf(value: Plain): { exposed: Json; bindings: Json } {
   const bindings: { [port: string]: Plain[] } = {};
   for (const written of textsOf("port_bindings", value)) {
     const [, address = "", host = "", port = "", protocol = "tcp"] =
-      /^(?:(?:(\[[0-9a-fA-F:]+\]|[\d.]+):)?(\d*|\d+-\d+):)?(\d+|\d+-\d+)(?:\/(tcp|udp|sctp))?$/.exec(
+      /^(?:(?:(\[[0-9a-fA-F:.]+\]|[\d.]+):)?(\d*|\d+-\d+):)?(\d+|\d+-\d+)(?:\/(tcp|udp|sctp))?$/.exec(
         written,
       ) ?? [];
     const inside = portRange(port);

@@ -1,3 +1,5 @@
+import { canonicalNetwork } from "../../../base/names/ip-address.ts";
+
 /** Words that continue the element before them. */
 const continuing = new Set(["not", "limit"]);
 /** Attributes of the rule, wherever they stand. */
@@ -16,7 +18,11 @@ export function comparableRule(rule: string): string {
     );
     const isAttribute = plain.includes("=") || continuing.has(plain.toLowerCase());
     const last = ofRule.test(plain) ? elements[0] : elements.at(-1);
-    if (isAttribute && last !== undefined) last.push(plain);
+    const attribute = plain.replace(
+      /^((?:to-)?addr(?:ess)?)=(.*)$/s,
+      (_, key: string, address: string) => `${key}=${canonicalNetwork(address)}`,
+    );
+    if (isAttribute && last !== undefined) last.push(attribute);
     else elements.push([plain]);
   }
   // Only the order of elements and of the attributes of each is free; a limit stays after its element.
@@ -24,6 +30,16 @@ export function comparableRule(rule: string): string {
     .map(([name = "", ...attributes]) => [name, ...inOrder(attributes)].join(" "))
     .sort()
     .join("; ");
+}
+
+/** A source of a zone in one spelling; firewalld writes hardware addresses in capitals. */
+export function comparableSource(source: string): string {
+  return /^(?:[0-9a-f]{2}:){5}[0-9a-f]{2}$/i.test(source) ? source.toUpperCase() : canonicalNetwork(source);
+}
+
+/** A forwarded port, as firewalld prints it, in one spelling. */
+export function comparableForward(port: string): string {
+  return port.replace(/(?<=:toaddr=).+$/, canonicalNetwork);
 }
 
 /** Sorts attributes up to a limit, and those of the limit. */

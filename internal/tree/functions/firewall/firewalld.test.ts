@@ -86,6 +86,30 @@ describe("firewalld.present", () => {
     ]);
   });
 
+  test("finds addresses in another spelling", async () => {
+    const fixture = firewall();
+    const forward = "port=80:proto=tcp:toport=8080:toaddr=fd00::a";
+    Object.assign(fixture.zone, {
+      sources: ["FD00:0::A", "10.1.2.3/8", "00:11:22:AA:BB:CC", "ipset:mine"],
+      "forward-ports": [forward],
+      "rich-rules": ['rule family="ipv6" source address="fd00:0::/48" accept'],
+    });
+    const args = {
+      sources: ["fd00::a", "10.0.0.0/255.0.0.0", "00:11:22:aa:bb:cc", "ipset:mine"],
+      prune_sources: true,
+      port_fwd: ["80:8080:tcp:FD00:0::A", "80:8080:tcp:[fd00::a]"],
+      rich_rules: ["rule family=ipv6 source address=FD00::/48 accept"],
+      prune_rich_rules: true,
+    };
+    expect((await settleState(fixture, "firewalld.present", "public", args)).changes).toEqual({});
+    const other = { sources: ["fd00::b", "ipset:Mine"] };
+    expect((await settleState(fixture, "firewalld.present", "public", other)).ran).toEqual([
+      "firewall-cmd --permanent --zone=public --change-source=fd00::b",
+      "firewall-cmd --permanent --zone=public --change-source=ipset:Mine",
+      "firewall-cmd --reload",
+    ]);
+  });
+
   test("removes others only on request", async () => {
     expect((await settleState(firewall(), "firewalld.present", "public", { services: [] })).changes).toEqual(
       {},

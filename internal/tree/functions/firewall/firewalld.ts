@@ -4,7 +4,7 @@ import { type System, succeed, systemOf } from "../../../host/system/system.ts";
 import { defineState, StateFailure, type StateFunction } from "../../function/mod.ts";
 import { deferring, NotReady } from "../not-ready.ts";
 import { planSteps, type Step, says } from "../steps.ts";
-import { comparableRule, covers, parseZone } from "./firewalld-zone.ts";
+import { comparableForward, comparableRule, comparableSource, covers, parseZone } from "./firewalld-zone.ts";
 
 /** A list of a zone: its label in what firewalld prints, and how firewalld changes it. */
 const lists = [
@@ -16,6 +16,13 @@ const lists = [
   { arg: "port_fwd", label: "forward-ports", add: "--add-forward-port", remove: "--remove-forward-port" },
   { arg: "rich_rules", label: "rich rules", add: "--add-rich-rule", remove: "--remove-rich-rule" },
 ] as const;
+
+/** What is written in more than one way compares in one. */
+const comparables: Readonly<Record<string, (item: string) => string>> = {
+  sources: comparableSource,
+  port_fwd: comparableForward,
+  rich_rules: comparableRule,
+};
 
 const prune = (what: string) => arg.boolean(`Removes other ${what} from the zone; false by default.`);
 
@@ -67,8 +74,8 @@ export const firewalldStates: readonly StateFunction[] = deferring([
         if (wanted === undefined) continue;
         const now = zoneNow?.get(label) ?? [];
         const target = arg === "port_fwd" ? wanted.map(forwardPort) : wanted;
-        const isSame = (a: string, b: string) =>
-          arg === "rich_rules" ? comparableRule(a) === comparableRule(b) : a === b;
+        const one = comparables[arg] ?? String;
+        const isSame = (a: string, b: string) => one(a) === one(b);
         const removed =
           args[`prune_${arg}`] === true
             ? now.filter((each) => !target.some((other) => isSame(each, other)))
@@ -185,6 +192,7 @@ function zoneName(name: string): string {
 
 /** `80:8080:tcp:10.0.0.2` as firewalld prints it. */
 function forwardPort(written: string): string {
-  const [port = "", to = "", protocol = "", address = ""] = written.split(":");
-  return `port=${port}:proto=${protocol}:toport=${to}:toaddr=${address}`;
+  // An IPv6 address contains colons.
+  const [port = "", to = "", protocol = "", ...address] = written.split(":");
+  return `port=${port}:proto=${protocol}:toport=${to}:toaddr=${address.join(":").replace(/^\[(.*)\]$/, "$1")}`;
 }

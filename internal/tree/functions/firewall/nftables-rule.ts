@@ -1,4 +1,5 @@
 import type { Plain } from "../../../base/msgpack.ts";
+import { canonicalNetwork } from "../../../base/names/ip-address.ts";
 import { type ArgSpec, arg } from "../../../host/modules/mod.ts";
 import { matchArgs, type RuleArgs } from "./packet-filter.ts";
 
@@ -103,14 +104,13 @@ export function ruleText(args: RuleArgs): string {
   ].join(" ");
 }
 
-/** A rule in the one form that compares: without what was counted, and with sets in one order. */
+/** A rule in the one form that compares: without what was counted, addresses in one spelling, and sets in one order. */
 export function comparable(rule: string): string {
   const plain = rule
     .replace(/\s+# handle \d+\s*$/, "")
     .replace(/counter packets \d+ bytes \d+/g, "counter")
     .replace(/reject with icmp(?:x|v6)?(?: type)? port-unreachable/g, "reject")
     .replace(/\b(ip6?) protocol\b/g, "meta l4proto")
-    .replace(/(\d)\/(?:32|128)(?=[\s,}]|$)/g, "$1")
     .replace(/\{\s*([^{}"]*?)\s*\}/g, (_, items: string) => items.replace(/\s*,\s*/g, ","));
   return plain
     .split(/("[^"]*")/)
@@ -118,6 +118,7 @@ export function comparable(rule: string): string {
       part.startsWith('"')
         ? part
         : part
+            .replace(/(?<![^\s,])[0-9a-f.:]+(?:\/\d+)?(?![^\s,])/gi, canonicalNetwork)
             .replace(/[^\s,]+(?:,[^\s,]+)+/g, (list) => list.split(",").sort().join(","))
             .replace(/\s+/g, " "),
     )

@@ -47,6 +47,8 @@ function filter(tables: Record<string, Chains> = { "ip filter": { input: [] } })
         // What it was given is not always how it lists it.
         const rule = (rest.at(-1) ?? "")
           .replace("10.9.9.9/24", "10.9.9.0/24")
+          .replace("FD00:0::A/128", "fd00::a")
+          .replace("meta l4proto 6", "meta l4proto tcp")
           .replace("{ 443, 80 }", "{ 80, 443 }");
         if (verb === "add") chains[chain]?.push(rule);
         else chains[chain]?.splice(index, 0, rule);
@@ -86,11 +88,15 @@ describe("the text of a rule", () => {
     ["tcp dport 22 counter accept", "tcp dport 22 counter packets 5 bytes 300 accept"],
     ["ip saddr != 10.0.0.1/32 reject", "ip saddr != 10.0.0.1 reject with icmp port-unreachable"],
     ["meta l4proto tcp drop", "ip protocol tcp drop"],
+    ["ip6 saddr { fd00:0::b, fd00::a/128 } drop", "ip6 saddr { fd00::a, fd00::b } drop"],
+    ["ip6 saddr != FD00:0::5/64 jump fd00", "ip6 saddr != fd00::/64 jump fd00"],
+    ["ip6 saddr ::ffff:a00:1 drop", "ip6 saddr ::ffff:10.0.0.1 drop"],
   ])("%s is %s", (given, listed) => {
     expect(comparable(listed)).toBe(comparable(given));
   });
 
-  test("the order of words in a comment counts", () => {
+  test("the order of words in a comment counts, and so does how an address is written there", () => {
+    expect(comparable('accept comment "fd00:0::a"')).not.toBe(comparable('accept comment "fd00::a"'));
     expect(comparable('accept comment "b,a"')).not.toBe(comparable('accept comment "a,b"'));
   });
 });
@@ -142,11 +148,20 @@ describe("a state", () => {
     expect(changes).toEqual({ web: { added: "input tcp dport { 443, 80 } accept" } });
   });
 
+  test.each([
+    ["10.9.9.9/24", {}, "ip filter"],
+    ["FD00:0::A/128", { family: "ipv6" }, "ip6 filter"],
+  ])("recognizes the address %s, which nft lists in another spelling", async (source, place, table) => {
+    const args = { chain: "input", source, jump: "drop", ...place };
+    const { changes } = await settleState(filter({ [table]: { input: [] } }), "nftables.append", "it", args);
+    expect(Object.keys(changes)).toEqual(["it"]);
+  });
+
   test("removes a rule that nft lists in other words, since it would be added each time", async () => {
     const tables = { "ip filter": { input: ["drop"] } };
-    const args = { chain: "input", source: "10.9.9.9/24", jump: "drop" };
+    const args = { chain: "input", protocol: 6, jump: "drop" };
     expect(await failureOf(filter(tables), "nftables.append", "net", args)).toBe(
-      "nft lists the rule ip saddr 10.9.9.9/24 drop as ip saddr 10.9.9.0/24 drop: write the arguments like this",
+      "nft lists the rule meta l4proto 6 drop as meta l4proto tcp drop: write the arguments like this",
     );
     expect(tables["ip filter"].input).toEqual(["drop"]);
   });

@@ -42,6 +42,7 @@ describe("a rule of ufw", () => {
     ["ufw.allowed", { interface: "eth0" }, "allow in on eth0 from any to any", ""],
     ["ufw.deny", { from_addr: "10.0.0.1", app: '"*"' }, "deny from 10.0.0.1 to any", ""],
     ["ufw.deny", { from_addr: "10.0.0.0/8", to_port: "*" }, "deny from 10.0.0.0/8 to any", ""],
+    ["ufw.deny", { from_addr: "10.0.0.0/255.0.0.0" }, "deny from 10.0.0.0/255.0.0.0 to any", ""],
     [
       "ufw.limit",
       { app: '"OpenSSH"', from_addr: "2001:db8::/32" },
@@ -77,6 +78,7 @@ describe("a rule of ufw", () => {
 
   test.each([
     [{ from_addr: "db.example.com" }, "names of hosts are not resolved"],
+    [{ from_addr: "fd00::/255.0.0.0" }, "expected an address or a network"],
     [{ to_port: "http" }, "to_port:"],
     [{ interface: "--force" }, "interface:"],
     [{ comment: "a\nb" }, "comment:"],

@@ -172,8 +172,9 @@ function ruleProblem(args: RuleArgs): string | undefined {
     if (text !== undefined && !form.test(text)) return `${name}: ${quote(text, 40)} is not valid`;
   }
   for (const name of ["from_addr", "to_addr"] as const) {
-    const [address = "", prefix = "0"] = (textOf(args[name]) ?? "any").split("/");
-    if (address !== "any" && (isIP(address) === 0 || !/^\d{1,3}$/.test(prefix))) {
+    const [address = "", mask = "0"] = (textOf(args[name]) ?? "any").split("/");
+    const isMask = /^\d{1,3}$/.test(mask) || (isIP(address) === 4 && isIP(mask) === 4);
+    if (address !== "any" && (isIP(address) === 0 || !isMask)) {
       return `${name}: expected an address or a network; names of hosts are not resolved`;
     }
   }

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { decodeBase64 } from "../../base/base64.ts";
+import { decodeBase64 } from "../base64.ts";
 
 /** Which hosts a line of a known_hosts file is about (sshd(8), section "SSH_KNOWN_HOSTS FILE FORMAT"). */
 export type HostPattern = (host: string) => boolean;
