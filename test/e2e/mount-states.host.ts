@@ -1,4 +1,5 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
+import { installPackages } from "../harness/host-packages.ts";
 import { hostTimeoutMs, openPrivateRoot } from "../harness/private-root.ts";
 import { brief, output } from "../harness/state-trips.ts";
 
@@ -148,4 +149,35 @@ test("a mount on a full disk, in a read-only directory, and other reasons", asyn
     "cannot write /srv/case/ro/new: the file system is read-only",
     "cannot access /srv/case/N: the name is too long",
   ]);
+});
+
+test("a write in place that is killed between the content and its length loses nothing, and is repeated", async () => {
+  await using root = await openPrivateRoot();
+  await installPackages(root, "trace");
+  const lines = ["127.0.0.1 localhost", "10.0.0.1 gone.test", "10.0.0.2 kept.test"];
+  await output(
+    root,
+    `mkdir -p /srv/case/etc; printf '%s\\n' ${lines.map((line) => `'${line}'`).join(" ")} >/srv/case/of
+     cp /srv/case/of /srv/case/of2; touch /srv/case/etc/hosts
+     mount --bind /srv/case/of /etc/hosts; mount --bind /srv/case/of2 /srv/case/etc/hosts`,
+  );
+  const left = "ls -A /etc /srv/case/etc | grep '^\\.hosts'";
+  const states = {
+    "/etc/hosts": "gone.test:\n  host.absent: [{ip: 10.0.0.1}]\n",
+    "/srv/case/etc/hosts":
+      "/srv/case/etc/hosts:\n  file.line: [{content: 10.0.0.1 gone.test}, {mode: delete}]\n",
+  };
+  for (const [path, sls] of Object.entries(states)) {
+    const kill = ["strace", "-f", "-qq", "-o", "/dev/null", "-P", path, "-e", "inject=ftruncate:signal=KILL"];
+    await expect(root.apply(sls, { through: kill })).rejects.toThrow("states gave no results");
+    // The worst moment: the new content, and behind it the end of the old one.
+    const torn = `${lines[0]}\n${lines[2]}\n`;
+    expect(await output(root, `head -c ${torn.length} ${path}; stat -c %s ${path}; ${left}`)).toMatch(
+      new RegExp(`^${torn}${lines.join("\n").length + 1}\n\\.hosts\\.[0-9a-f]{12}\n\\.hosts\\.unfinished$`),
+    );
+    const [again] = await root.apply(sls);
+    expect(again).toMatchObject({ result: true });
+    expect(again?.changes).not.toEqual({});
+    expect(await output(root, `cat ${path}; ${left}`)).toBe(`${lines[0]}\n${lines[2]}`);
+  }
 });

@@ -150,17 +150,17 @@ test("SSH finds the servers that states name, and only those", async () => {
     `it:\n  ssh_known_hosts.${verb}: [{name: "${host}"}${verb === "absent" ? "" : `, {key: "${key}"}`}]\n`;
   const file = "/etc/ssh/ssh_known_hosts";
   const found = (host: string) => output(root, `ssh-keygen -F '${host}' -f ${file} | grep -c '^[^#]'`);
-  for (const [host, looked] of [
+  for (const [host, written] of [
     ["FD00:0::A", "fd00::a"],
     ["::FFFF:a00:1", "::ffff:10.0.0.1"],
     ["Server.Test", "server.test"],
   ] as const) {
     expect(await brief(root, state("present", host))).toBe("it:true+");
-    expect([host, await found(looked)]).toEqual([host, "1"]);
+    expect([host, await found(written)]).toEqual([host, "1"]);
     await output(root, `ssh-keygen -H -f ${file}`);
     expect(await brief(root, state("present", host))).toBe("it:true");
     expect(await brief(root, state("absent", host))).toBe("it:true+");
-    expect([host, await found(looked)]).toEqual([host, "0"]);
+    expect([host, await found(written)]).toEqual([host, "0"]);
   }
   await output(root, `echo '*.Test,!other.test ${key}' >${file}`);
   expect(await brief(root, state("present", "server.test"))).toBe("it:true");

@@ -1,10 +1,11 @@
-import { closeSync, constants, fsyncSync, readFileSync, writeSync } from "node:fs";
+import { closeSync, constants, fsyncSync, readFileSync, type Stats, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { isErrno, temporaryName } from "./file.ts";
 import { type OpenedDirectory, openDirectory } from "./opened-directory.ts";
 import { overwrite } from "./overwrite.ts";
 import { type FileAttributes, setOwnerAndMode } from "./owner-and-mode.ts";
 import { createPrivateDirectory } from "./private-directory.ts";
+import { forgetOverwrite, noteOverwrite, undoOverwrite } from "./unfinished.ts";
 
 export interface Replacement {
   attributes: FileAttributes;
@@ -116,11 +117,16 @@ function place(stage: Stage, directory: OpenedDirectory, name: string, attribute
       if (!isErrno(cause, "EBUSY")) throw cause;
     }
   }
+  undoOverwrite(directory, name);
   const content = stage.directory.openFile(stage.name, constants.O_RDONLY);
   try {
     const file = directory.openFile(name, constants.O_RDWR);
+    const notes = {
+      begin: (before: Buffer, stats: Stats) => noteOverwrite(directory, name, stage.name, before, stats),
+      end: () => forgetOverwrite(directory, name),
+    };
     try {
-      overwrite(file, readFileSync(content), attributes);
+      overwrite(file, readFileSync(content), attributes, stage.directory === directory ? notes : undefined);
     } finally {
       closeSync(file);
     }

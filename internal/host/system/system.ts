@@ -17,6 +17,7 @@ import { bytesOfText, textOfBytes } from "../../base/files/byte-text.ts";
 import { isErrno, publicMode, reasonOf, temporaryName } from "../../base/files/file.ts";
 import { openDirectory, openParent } from "../../base/files/opened-directory.ts";
 import { replaceEntryNow, writeWhole } from "../../base/files/replace-entry.ts";
+import { undoOverwrite, undoOverwriteOf } from "../../base/files/unfinished.ts";
 import { cleanEnvironment, programPath } from "../../base/process/environment.ts";
 import { type Account, runProcess } from "../../base/process/process.ts";
 
@@ -239,6 +240,7 @@ function linkTarget(path: string): string | undefined {
 
 function readIfPresent(path: string): Buffer | undefined {
   try {
+    undoOverwriteOf(path);
     return readFileSync(path);
   } catch (cause) {
     if (isErrno(cause, "ENOENT")) return undefined;
@@ -258,6 +260,7 @@ function readOwn(path: string): string | undefined {
     const isFile = directory.stats(name)?.isFile();
     if (isFile === undefined) return undefined;
     if (!isFile) throw new SvcError("bad_request", `${path} is not a regular file`);
+    undoOverwrite(directory, name);
     const file = directory.openFile(name, constants.O_RDONLY);
     try {
       return textOfBytes(readFileSync(file));

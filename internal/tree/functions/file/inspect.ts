@@ -12,6 +12,7 @@ import { attempt, SvcError } from "../../../base/errors.ts";
 import { bytesOfText, shownText, textOfBytes } from "../../../base/files/byte-text.ts";
 import { isErrno, reasonOf } from "../../../base/files/file.ts";
 import { type OpenedDirectory, openParent } from "../../../base/files/opened-directory.ts";
+import { undoOverwrite } from "../../../base/files/unfinished.ts";
 import { StateFailure } from "../../function/mod.ts";
 
 /** Does not follow a symbolic link, or block on a named pipe, that replaced the file meanwhile. */
@@ -50,6 +51,7 @@ export function readFixed(path: string): Buffer {
 
 /** The content of a file in an open directory. */
 export function readEntry(directory: OpenedDirectory, name: string): Buffer {
+  undoOverwrite(directory, name);
   const file = directory.openFile(name, constants.O_RDONLY);
   try {
     return readFileSync(file);
