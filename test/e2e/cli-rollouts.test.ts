@@ -17,8 +17,10 @@ let b: ManualPeel;
 beforeAll(async () => {
   bus = await startBus();
   master = await startMaster(bus);
-  a = await connectManualPeel(bus, await enrollPeel(master, "web-1_example"));
-  b = await connectManualPeel(bus, await enrollPeel(master, "web-2_example"));
+  a = await connectManualPeel(bus, await enrollPeel(master, "web-1_example"), { beats: true });
+  b = await connectManualPeel(bus, await enrollPeel(master, "web-2_example"), { beats: true });
+  // It never connects.
+  await enrollPeel(master, "db-1_example");
 });
 afterAll(async () => {
   await a?.[Symbol.asyncDispose]();
@@ -89,6 +91,27 @@ test("a dry run shows who would be in which wave; a gate that closes exits with 
   expect(shown).toMatchObject({ status: "failed", step: "soaking", waves: [{ counts: { failed: 1 } }, {}] });
   const late = await svc("abort", id);
   expect([late.exit, late.stderr]).toEqual([1, expect.stringContaining("the rollout has ended (failed)")]);
+});
+
+test("a first wave that is not connected is said before it waits, and what a rollout waits for is shown", async () => {
+  const dry = await svc("start", "*", "test.ping", "--dry-run", "--output", "json");
+  expect(dry.stderr).toContain(
+    "the first wave waits until its timeout: db-1.example is not connected, see svc doctor db-1.example\n",
+  );
+  expect(JSON.parse(dry.stdout)).toMatchObject({ not_connected: ["db-1_example"] });
+  const started = await svc("start", "db-*", "test.ping", "--timeout", "10m", "--async");
+  expect(started.stderr).toContain("db-1.example is not connected");
+  const id = started.stdout.trim();
+  const watching = startCli(bus, ["rollout", "watch", id]);
+  await watching.wrote(/wave 1\/1: job/);
+  const waits = /^the job of the wave, until about 20.*: svc job show job-/;
+  expect(JSON.parse((await svc("list", "--output", "json")).stdout)[0]).toMatchObject({
+    id,
+    waits_for: expect.stringMatching(waits),
+  });
+  expect((await cli(bus, "status")).stdout).toMatch(/WAITS FOR\n.*the job of the wave, until about 20/);
+  expect((await svc("abort", id)).exit).toBe(0);
+  expect(await watching.exit).toBe(1);
 });
 
 test("Ctrl-C leaves it alone; then it is paused, resumed, watched again and aborted", async () => {

@@ -148,6 +148,7 @@ export function master(
           ...files,
           releases: released.releases,
           rollouts,
+          awayOf: async () => [],
           resolve: async () => peels,
           running: controller.running,
           mac,

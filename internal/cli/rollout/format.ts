@@ -9,7 +9,6 @@ import {
 } from "../../program/command-line/mod.ts";
 import { contentWords, releasedWords } from "../../wire/content-words.ts";
 import { countWords, peelCount } from "../job/counts.ts";
-import { waitsFor } from "./waits-for.ts";
 
 /** Peels of a wave that stand on its line. */
 const peelsShown = 6;
@@ -82,7 +81,7 @@ function fieldsOf(view: RolloutView): [string, string][] {
     ["status", `${view.status}${paused}${ending}`],
     ...optional("reason", view.reason),
     ["wave", `${view.wave} of ${view.waves.length}${isLive ? `, ${view.step}` : ""}`],
-    ...optional("waits for", waitsFor(view)),
+    ...optional("waits for", view.waits_for),
     ["failures", `${view.failures}, at most ${view.max_failures}`],
     ["timeout", view.timeout],
     ["wave wait", view.wave_wait],

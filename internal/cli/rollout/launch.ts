@@ -2,6 +2,7 @@ import { defined } from "../../base/defined.ts";
 import { parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import {
   parseSize,
@@ -20,6 +21,9 @@ import { request } from "../request.ts";
 import { type Question, sayWhether } from "../roles/may-do.ts";
 import { watchRollout } from "./follow.ts";
 import { formatWaves } from "./format.ts";
+
+/** Peels of the first wave that are named when they are not connected. */
+const awayShown = 3;
 
 /** Whether a rollout is only planned, or started and left alone, or followed to its end. */
 export type LaunchMode = "dry-run" | "async" | "follow";
@@ -84,7 +88,7 @@ export async function launchRollout(
     mode === "dry-run"
       ? withNearestPeel(bus, requested.target, () => send(requested))
       : requestFrozen(bus, requested, question, send);
-  const { id, waves, max_failures, content, released } = await printNobody(cli, () => started);
+  const { id, waves, max_failures, not_connected, content, released } = await printNobody(cli, () => started);
   const files = [
     content === undefined ? "" : `\nfiles of ${contentWords(content)}`,
     released === undefined ? "" : `\nfiles ${releasedWords(released)}`,
@@ -93,22 +97,37 @@ export async function launchRollout(
   const inWaves = waves.length === 1 ? "in one wave" : `in ${waves.length} waves`;
   const size = `${peelCount(peels)} ${inWaves}, at most ${max_failures} may fail`;
   if (id === undefined) {
-    await cli.print({ waves, max_failures, ...defined({ content, released }) }, () =>
+    await cli.print({ waves, max_failures, ...defined({ not_connected, content, released }) }, () =>
       formatWaves(waves, cli),
     );
     cli.say(`${size}; nothing was started${files}`);
+    sayAway(not_connected, cli);
     await sayWhether(bus, { ...question, ...defined({ target: wanted.target }) }, cli);
     await onPlan?.(waves.flatMap((wave) => wave.peels));
     return undefined;
   }
   if (mode === "async") {
-    await cli.print({ id, waves, max_failures, ...defined({ content, released }) }, () => id);
+    await cli.print({ id, waves, max_failures, ...defined({ not_connected, content, released }) }, () => id);
     cli.say(`${size}; watch with svc rollout watch ${id}${files}`);
+    sayAway(not_connected, cli);
     return undefined;
   }
   cli.say(`${id}: ${size}${files}`);
   cli.say(formatWaves(waves, { color: false }));
+  sayAway(not_connected, cli);
   return untilInterrupted(cli, (signal) => watchRollout(bus, id, cli, signal));
+}
+
+/** Names the peels that keep the first wave waiting. */
+function sayAway(peels: readonly string[] = [], cli: Cli): void {
+  if (peels.length === 0) return;
+  const shown = peels.slice(0, awayShown).map(displayPeelId);
+  const more = peels.length > awayShown ? ` and ${peels.length - awayShown} more` : "";
+  const [first = ""] = shown;
+  const are = peels.length === 1 ? "is" : "are";
+  cli.say(
+    `the first wave waits until its timeout: ${shown.join(", ")}${more} ${are} not connected, see svc doctor ${first}`,
+  );
 }
 
 /** What a role must allow for it. */

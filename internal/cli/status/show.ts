@@ -147,7 +147,7 @@ function tablesOf(status: FleetStatus): [Columns, string[][]][] {
       withFiles(
         {
           ...{ ROLLOUT: "id", FUNCTION: "name", PEELS: "spare word", STATUS: "state" },
-          ...{ WAVE: "spare word", FAILED: "spare word", FILES: "spare text" },
+          ...{ WAVE: "spare word", FAILED: "spare word", FILES: "spare text", "WAITS FOR": "prose" },
         },
         rollouts,
       ),
@@ -155,6 +155,7 @@ function tablesOf(status: FleetStatus): [Columns, string[][]][] {
         ...[one.id, one.function, `${one.targets}`, one.status],
         ...[`${one.wave}/${one.waves}`, `${one.failures}`],
         ...filesCells(one, rollouts),
+        one.waits_for ?? "-",
       ]),
     ],
     [

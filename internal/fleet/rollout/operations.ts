@@ -16,9 +16,9 @@ import { rolloutRequestSchema } from "./request.ts";
 import {
   loadRollout,
   loadTargets,
-  plannedWaves,
   type RolloutSummary,
   type RolloutView,
+  showPlan,
   showRollout,
   summaryOf,
   viewOfRollout,
@@ -54,6 +54,12 @@ const common = {
   created_by: described(v.string(), "Operator"),
   approved_by: v.exactOptional(described(v.array(v.string()), "The other operators who agreed to it")),
   content: v.exactOptional(described(shownContent, "The state files that all its waves run")),
+  waits_for: v.exactOptional(
+    described(
+      v.string(),
+      "What it waits for, until when, and which command shows more; absent where it continues at once",
+    ),
+  ),
   finished_at: v.exactOptional(timestamp),
   reason: v.exactOptional(described(v.string(), "Why it ended")),
 };
@@ -118,6 +124,12 @@ export const startRollout = operation({
       id: v.exactOptional(described(v.string(), "Absent with `dry_run`")),
       waves: v.array(wave),
       max_failures: integer,
+      not_connected: v.exactOptional(
+        described(
+          v.array(v.string()),
+          "Encoded ids of the peels of the first wave that are not connected now",
+        ),
+      ),
       content: v.exactOptional(described(shownContent, "The state files that all its waves run")),
       released,
     }),
@@ -131,7 +143,7 @@ export const startRollout = operation({
     });
     if (input.dry_run === true) {
       const { targets, plan } = await planRollout({ ...deps, resolve }, input);
-      return { waves: plannedWaves(plan, targets), max_failures: plan.maxFailures, ...files };
+      return { ...(await showPlan(plan, targets, deps)), ...files };
     }
     const { requestId, log, agreement } = call;
     const signed = signedOf(call);
@@ -151,7 +163,7 @@ export const startRollout = operation({
     );
     const { id, plan } = rollout;
     call.note?.({ rollout: id });
-    return { id, waves: plannedWaves(plan, targets), max_failures: plan.maxFailures, ...files };
+    return { id, ...(await showPlan(plan, targets, deps)), ...files };
   },
 });
 

@@ -4,6 +4,7 @@ import { manualClock } from "../../../test/harness/clock.ts";
 import { parse } from "../operation/parse.ts";
 import { cutWaves, parseSize } from "./plan.ts";
 import { type RolloutRequest, rolloutRequestSchema } from "./request.ts";
+import { showPlan } from "./show.ts";
 import { planRollout } from "./start.ts";
 
 const peels = (n: number) => ({ peels: n });
@@ -49,6 +50,15 @@ test("sizes are numbers of peels or percentages, and nothing else", () => {
   for (const wrong of ["", "x", "1.5", "-1", "101%", "10 %", "1e3", 1.5]) {
     expect(() => parseSize(wrong)).toThrow("is neither a number of peels");
   }
+});
+
+test("of a plan, the peels of the first wave that are not connected are named", async () => {
+  const shown = (bounds: number[], away: string[]) =>
+    showPlan({ bounds, maxFailures: 0 }, ["a", "b", "c"], {
+      awayOf: async (peels) => away.filter((peel) => peels.includes(peel)),
+    });
+  expect(await shown([2, 3], ["b", "c"])).toMatchObject({ not_connected: ["b"], max_failures: 0 });
+  expect(await shown([1, 3], ["b", "c"])).not.toHaveProperty("not_connected");
 });
 
 const plan = (request: Partial<RolloutRequest>, members = ["b", "a", "b"]) =>

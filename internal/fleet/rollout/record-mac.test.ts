@@ -34,7 +34,7 @@ async function takeOver(
   };
   const common = { rollouts: bucket, mac, releases, clock, random: systemRandom, log };
   const { rollout: requested } = await storeRollout(
-    { ...common, resolve: async () => peels, running: async () => [], self: "gone" },
+    { ...common, awayOf: async () => [], resolve: async () => peels, running: async () => [], self: "gone" },
     { target: "*", function: "test.ping", waves: 1, check },
     "tester",
   );

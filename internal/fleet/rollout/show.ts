@@ -19,6 +19,7 @@ import {
   targetsKey,
   type WaveCounts,
 } from "./record.ts";
+import { waitsFor } from "./waits-for.ts";
 
 /** A rollout as lists show it. */
 export interface RolloutSummary {
@@ -36,6 +37,8 @@ export interface RolloutSummary {
   created_by: string;
   approved_by?: string[];
   content?: ShownContent;
+  /** What it waits for, until when, and which command shows more; absent where it continues at once. */
+  waits_for?: string;
   finished_at?: string;
   reason?: string;
 }
@@ -70,6 +73,8 @@ export interface RolloutView {
   /** Number of target peels. */
   targets: number;
   waves: WaveView[];
+  /** What it waits for, until when, and which command shows more; absent where it continues at once. */
+  waits_for?: string;
   failures: number;
   max_failures: number;
   timeout: string;
@@ -108,7 +113,7 @@ export function summaryOf(rollout: Rollout): RolloutSummary {
     created_at: rfc3339(rollout.createdAt),
     created_by: rollout.createdBy,
     ...agreedOf(rollout),
-    ...defined({ content: rollout.content && content.show(rollout.content) }),
+    ...defined({ content: rollout.content && content.show(rollout.content), waits_for: waitsFor(rollout) }),
     ...(finishedAt === undefined ? {} : { finished_at: rfc3339(finishedAt) }),
     ...defined({ reason }),
   };
@@ -141,8 +146,22 @@ export async function showRollout(rollouts: Bucket, id: string): Promise<Rollout
   return viewOfRollout(rollout, await loadTargets(rollouts, id));
 }
 
+/** A plan that has not started: its waves, and which peels of the first one would keep it waiting. */
+export async function showPlan(
+  plan: Pick<RolloutPlan, "bounds" | "maxFailures">,
+  targets: readonly string[],
+  { awayOf }: { awayOf(peels: readonly string[]): Promise<readonly string[]> },
+) {
+  const waves = plannedWaves(plan, targets);
+  const away = await awayOf(waves[0]?.peels ?? []);
+  return {
+    ...{ waves, max_failures: plan.maxFailures },
+    ...(away.length === 0 ? {} : { not_connected: [...away] }),
+  };
+}
+
 /** The waves of a plan that has not started. */
-export function plannedWaves(plan: Pick<RolloutPlan, "bounds">, targets: readonly string[]): WaveView[] {
+function plannedWaves(plan: Pick<RolloutPlan, "bounds">, targets: readonly string[]): WaveView[] {
   return plan.bounds.map((_, wave) => ({ peels: peelsOfWave(plan, targets, wave) }));
 }
 
@@ -161,6 +180,7 @@ export function viewOfRollout(rollout: Rollout, targets: readonly string[]): Rol
     wave: waves.length,
     targets: plan.bounds.at(-1) ?? 0,
     waves: plannedWaves(plan, targets).map((planned, i) => ({ ...planned, ...progressOf(rollout, i) })),
+    ...defined({ waits_for: waitsFor(rollout) }),
     failures: rollout.failures,
     max_failures: plan.maxFailures,
     timeout: formatDuration(plan.timeoutMs),

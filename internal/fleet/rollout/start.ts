@@ -34,6 +34,8 @@ export interface StartDeps {
    * @throws SvcError `bad_request` for a malformed target
    */
   resolve(target: Target): Promise<string[]>;
+  /** Which of these peels are not connected now. */
+  awayOf(peels: readonly string[]): Promise<readonly string[]>;
   /** Rollouts that have not ended, as of now. */
   running(): Promise<readonly Rollout[]>;
   mac: RecordMac;

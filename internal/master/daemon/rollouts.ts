@@ -43,6 +43,8 @@ export async function startRollouts(options: {
   /** Those of state files, which overtake rollouts that nobody signed. */
   releases: Pick<Releases, "newest" | "withSnapshot" | "onChange">;
   insists(peel: string): boolean;
+  /** Which of these peels are not connected now. */
+  awayOf: StartDeps["awayOf"];
   metrics: Pick<MasterMetrics, "rolloutWave" | "rolloutEnded" | "rolloutTaken">;
   /** Records each job of a wave. */
   recorder: Pick<Recorder, "begin">;
@@ -64,7 +66,10 @@ export async function startRollouts(options: {
   const releases = releasesInForce(options);
   const controller = createRolloutController({ ...options, releases, rollouts, jobs, mac, self });
   const { resolve } = dispatch;
-  const start = { rollouts, resolve, running: controller.running, mac, releases, self, clock, random, log };
+  const start = {
+    ...{ rollouts, resolve, awayOf: options.awayOf, running: controller.running, mac, releases, self },
+    ...{ clock, random, log },
+  };
   const command = { rollouts, self, clock, log };
   const operations = { start, command, controller, follow: { bus, rollouts } };
   return {

@@ -57,6 +57,7 @@ export const automation = {
       const rollouts = await startRollouts({
         ...{ bus, dispatch, cancel, name, metrics, recorder: audit.recorder, tracer },
         ...{ releases: decisions.releases.releases, insists: knowledge.insists },
+        awayOf: (peels) => awayOf(knowledge, peels),
         ...{ publisher: reporter, timing: base.rolloutTiming ?? rolloutTiming, clock, random, jitter, log },
       });
       stack.defer(() => rollouts.stop());
@@ -180,4 +181,10 @@ function stateFilesOptions(
     gitDir: join(dataDir(env), "gitfs"),
     ...{ name, clock, jitter, log, signal },
   };
+}
+
+async function awayOf({ index, isConnected }: Knowledge, peels: readonly string[]): Promise<string[]> {
+  // It only warns: where heartbeats cannot be read, what is known counts.
+  await index.caughtUp({ facts: false, heartbeats: true }).catch(() => {});
+  return peels.filter((peel) => !isConnected(peel));
 }
