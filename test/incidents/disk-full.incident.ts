@@ -28,6 +28,7 @@ test("the disk of the bus is full: it is named, and everything continues once th
     readyz: new RegExp(`"bus-disk":\\{"status":"down","message":"the disk of ${store} is full`),
     log: new RegExp(`"the disk of the bus is full".*"directory":"${store}"`),
   });
+  expect(seen.doctor).not.toMatch(/^ok +writes/m);
   const next = nextOf(seen.doctor, "masters");
   expect(next).toBe(`make room on the disk of ${store}: the bus continues by itself`);
   rmSync(filler);

@@ -1,17 +1,14 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { nextOf, setStage } from "./stage.ts";
+import { end, nextOf, setStage } from "./stage.ts";
 
 setDefaultTimeout(120_000);
 
 test("a peel was revoked: the next step of doctor makes it a member again", async () => {
   await using stage = await setStage();
   const { fleet } = stage;
-  const peel = fleet.startPeel("web-1");
-  await peel.waitFor("waiting for an operator");
-  await fleet.svc("enroll", "approve", "--match", "*", "--yes");
-  await peel.waitFor("peel connected");
+  const peel = await stage.join("web-1");
   const revoked = await fleet.svc("enroll", "revoke", "--peel", "web-1", "--yes");
   expect([revoked.code, revoked.stderr]).toEqual([0, expect.any(String)]);
   await stage.sees({ status: /^enrollments +1 revoked$/m });
@@ -20,13 +17,9 @@ test("a peel was revoked: the next step of doctor makes it a member again", asyn
   const next = nextOf(stdout, "enrollment");
   const named = [...next.matchAll(/web-1\.[a-z]+/g)].map(([name]) => name);
   expect(named).toEqual(["web-1.creds", "web-1.enrollment"]);
-  peel.kill("SIGTERM");
-  await peel.exited;
+  await end(peel);
   for (const name of named) rmSync(join(fleet.dir, "peel", "auth", name));
-  const again = fleet.startPeel("web-1");
-  await again.waitFor("waiting for an operator");
-  await fleet.svc("enroll", "approve", "--match", "*", "--yes");
-  await again.waitFor("peel connected");
+  await stage.join("web-1");
   await stage.isWell();
   expect((await fleet.svc("run", "web-1", "test.ping")).code).toBe(0);
 });

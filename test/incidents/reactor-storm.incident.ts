@@ -17,10 +17,7 @@ test("a rule fires too often: the next step closes its breaker", async () => {
     edit: (fleet) => write(fleet, "reactor/storm.yaml", rule),
   });
   const { fleet } = stage;
-  const peel = fleet.startPeel("web-1");
-  await peel.waitFor("waiting for an operator");
-  await fleet.svc("enroll", "approve", "--match", "*", "--yes");
-  await peel.waitFor("peel connected");
+  await stage.join("web-1");
   for (let i = 0; i < 5; i++) {
     const { code } = await fleet.svc("run", "*", "test.ping");
     expect(code).toBe(0);

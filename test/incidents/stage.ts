@@ -4,7 +4,7 @@ import { systemClock } from "../../internal/base/clock.ts";
 import { natsServerDirectory } from "../harness/bus.ts";
 import { binaries } from "../harness/fleet.ts";
 import { freePorts } from "../harness/free-ports.ts";
-import { type Program, startProgram } from "../harness/process.ts";
+import { type Program, runProgram, startProgram } from "../harness/process.ts";
 import { initSingleHost, type SingleHost } from "../harness/single-host.ts";
 import { until } from "../harness/until.ts";
 
@@ -25,6 +25,10 @@ export interface Stage extends AsyncDisposable {
   /** @param how.until what it logs when this resolves; by default that it is ready */
   startMaster(how?: { env?: Record<string, string>; until?: string }): Promise<void>;
   stopMaster(): Promise<void>;
+  /** Starts a peel and approves it. @returns once it is connected */
+  join(id: string): Promise<Program>;
+  /** Runs `svc-peel check` on the host of a peel. */
+  checkPeel(id: string, env?: Readonly<Record<string, string>>): Promise<{ code: number; stdout: string }>;
   /** What is seen now. */
   inspect(): Promise<Sight>;
   /** Looks until what is seen fits, for at most 10 s. @returns what fitted @throws what was seen last */
@@ -99,9 +103,20 @@ export async function setStage(
     healthUrl,
     master: running,
     startMaster,
-    async stopMaster() {
-      running().kill("SIGTERM");
-      await running().exited;
+    stopMaster: () => end(running()),
+    async join(id) {
+      const peel = fleet.startPeel(id);
+      await peel.waitFor("waiting for an operator");
+      const approved = await fleet.svc("enroll", "approve", "--match", "*", "--yes");
+      if (approved.code !== 0) throw new Error(approved.stderr);
+      await peel.waitFor("peel connected");
+      return peel;
+    },
+    checkPeel(id, env = {}) {
+      const words = ["check", "--config", join(fleet.dir, "peel.yaml"), "--", "--id", id];
+      return runProgram([binaries.peel, ...words], {
+        env: { SVC_DATA_DIR: join(fleet.dir, "peel"), ...env },
+      });
     },
     inspect,
     async sees(wanted) {
@@ -131,6 +146,12 @@ export async function setStage(
     },
     [Symbol.asyncDispose]: () => whole.disposeAsync(),
   };
+}
+
+/** Ends a program as its service manager does. */
+export async function end(program: Program): Promise<void> {
+  program.kill("SIGTERM");
+  await program.exited;
 }
 
 /** The `next:` line of a step of svc doctor. */

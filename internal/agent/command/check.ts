@@ -8,7 +8,7 @@ import { displayPeelId } from "../../base/names/peel-id.ts";
 import { type Bus, clientCertificate, connectBus, resolveBusCa } from "../../bus/connection/mod.ts";
 import { peelInboxPrefix } from "../../bus/subjects/subjects.ts";
 import { checkDiscovered, createBootstrapCache, parseDocument } from "../../identity/bootstrap/mod.ts";
-import { createTrust, exchange, TrustError } from "../../identity/trust/mod.ts";
+import { createTrust, exchange, nameOfRung, TrustError } from "../../identity/trust/mod.ts";
 import { dataDir, loadPeelConfig, type PeelConfig } from "../../program/config/mod.ts";
 import {
   type BusContext,
@@ -232,7 +232,7 @@ async function checkMasters(context: Context): Promise<Finding> {
     ? undefined
     : judgeClock("the master", date - clock.now(), 1_000 + timeoutMs / 10);
   if (clocks !== undefined && clocks.level !== "ok") return clocks;
-  const message = `${urls.join(", ")} verified by rung ${rung.rung} of trust${firstUse}`;
+  const message = `${urls.join(", ")} verified by ${nameOfRung(rung)}${firstUse}`;
   return { level: firstUse === "" ? "ok" : "warn", message };
 }
 

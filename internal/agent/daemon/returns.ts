@@ -26,6 +26,8 @@ export interface Returns {
    * Sends the return of a read-only job. Where masters ask again for what they lack, nothing needs to confirm it.
    */
   answer(command: Command, call: Call, result: JobReturn): void;
+  /** Sends the return of a job that came after its deadline, on the clock of this host: it counts from now. */
+  reportLate(command: Command, result: JobReturn): void;
   /** Masters lack the return of a job, if it was sent at all: this time they confirm it. */
   repeat(command: Command): void;
   stop(): void;
@@ -48,7 +50,7 @@ export function createReturns(options: {
     logOf(log, command).info("job done", { success, outcome, duration_ms });
     return encodeReturn(fittingReturn(result));
   };
-  const put = ({ jid, deadline }: Command, payload: Uint8Array, durable: boolean) =>
+  const put = ({ jid, deadline }: Pick<Command, "jid" | "deadline">, payload: Uint8Array, durable: boolean) =>
     outbox.put({
       ...{ subject: returnSubject(jid, peelId), payload, durable },
       ...defined({ until: durable ? undefined : deadline + graceMs }),
@@ -56,6 +58,9 @@ export function createReturns(options: {
   return {
     answered: createBoundedMap<true>(2 * rememberedJobs),
     report: (command, result, durable) => put(command, done(command, result), durable),
+    reportLate(command, result) {
+      put({ jid: command.jid, deadline: clock.now() }, done(command, result), false);
+    },
     answer(command, call, result) {
       const { jid, deadline } = command;
       const payload = done(command, result);

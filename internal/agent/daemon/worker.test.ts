@@ -6,6 +6,7 @@ import { key, listedPeel } from "../../../test/harness/listed-peel.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { newId, systemRandom } from "../../base/id.ts";
 import { decode, encode } from "../../base/msgpack.ts";
+import { newKeyPair } from "../../identity/mod.ts";
 import { encodeCall, encodeStop } from "../../wire/call.ts";
 import { type CommandKind, signCommand } from "../../wire/command.ts";
 import { upgradeFiles } from "../upgrade/files.ts";
@@ -241,7 +242,6 @@ describe("refused, logged and counted:", () => {
       "misdirected",
       (at: ReturnType<typeof peel>) => at.sign("stop", "", "a", at.inAMinute()),
     ],
-    ["a late one", "expired", (at: ReturnType<typeof peel>) => at.sign("dispatch", "a", "a", at.clock.now())],
   ] as const)("%s command", async (_, reason, bytes) => {
     const at = peel();
     await at.deliver("dispatch", "a", bytes(at));
@@ -252,6 +252,81 @@ describe("refused, logged and counted:", () => {
     expect(at.log.records).toMatchObject([{ level: "warn", event: "command refused", fields: { jid: "a" } }]);
     expect([at.begun, at.said()]).toEqual([[], []]);
   });
+});
+
+describe("a command that came after its deadline, on the clock of this host,", () => {
+  /** What a master signed two hours ago, of this host's time. */
+  const late = (at: ReturnType<typeof peel>, kind: CommandKind, jid = "a", peelId = "web-1") =>
+    signCommand(
+      {
+        kind,
+        jid,
+        peel: peelId,
+        deadline: at.clock.now() - 7_140_000,
+        body: encodeCall({ function: "a", args: {} }),
+      },
+      key,
+    );
+
+  test.each(["its subject", "a hello"])(
+    "is refused, and returned with the reason, once (%s)",
+    async (from) => {
+      const at = peel();
+      for (let i = 0; i < 2; i++) {
+        if (from === "a hello") at.life.worker.take(late(at, "dispatch"));
+        else await at.deliver("dispatch", "a", late(at, "dispatch"));
+        await settle();
+      }
+      expect([at.begun, at.said(), at.life.local.counts.refused.expired]).toEqual([[], ["return a"], 2]);
+      expect(at.returnOf("a")).toMatchObject({
+        ...{ success: false, outcome: "timeout" },
+        error:
+          "never began: the deadline passed 1h59m ago by the clock of this host (2026-01-01T00:00:00.000Z); " +
+          "next: if that clock is wrong, timedatectl set-ntp true on this host",
+      });
+    },
+  );
+
+  test("is returned when the bus stores it, some seconds later", async () => {
+    const at = peel();
+    at.bus.storing = false;
+    await at.deliver("dispatch", "a", late(at, "dispatch"));
+    at.clock.advance(30_000);
+    await settle();
+    await at.connect();
+    expect(at.said()).toEqual(["return a"]);
+  });
+
+  test("has no answer where no master signed it, or for another peel, job or kind", async () => {
+    const at = peel();
+    const forged = { ...(decode(late(at, "dispatch")) as object), body: encode("forged") };
+    await at.deliver("dispatch", "a", encode(forged));
+    const stranger = newKeyPair("user", systemRandom);
+    const command = { kind: "dispatch", jid: "a", peel: "web-1", deadline: 1, body: encode("junk") } as const;
+    await at.deliver("dispatch", "a", signCommand(command, stranger));
+    await at.deliver("dispatch", "a", late(at, "dispatch", "b"));
+    await at.deliver("dispatch", "a", late(at, "dispatch", "a", "web-2"));
+    await at.deliver("dispatch", "a", late(at, "stop"));
+    at.life.worker.take(late(at, "dispatch", "a", "web-2"));
+    await settle();
+    expect([at.begun, at.said()]).toEqual([[], []]);
+    expect(at.life.local.counts.refused).toMatchObject({ expired: 0, misdirected: 4 });
+  });
+
+  test.each(["a", "read"])(
+    "changes nothing where it came before (%s), and a stop has no answer",
+    async (name) => {
+      const at = peel();
+      await at.dispatch("a", name);
+      await at.end(name);
+      const before = at.said();
+      at.clock.advance(60_000);
+      await at.deliver("dispatch", "a", at.sign("dispatch", name, "a", at.clock.now()));
+      await at.deliver("stop", "b", late(at, "stop", "b"));
+      expect(at.said()).toEqual(before);
+      expect(at.life.local.counts.refused.expired).toBe(2);
+    },
+  );
 });
 
 test("each record about a job names the request it comes from, as far as a master signed it", async () => {
@@ -271,6 +346,7 @@ test("each record about a job names the request it comes from, as far as a maste
     ["job cancelled while it ran or waited", "a", "r-stop"],
     ["job done", "a", "r-dispatch"],
     ["command refused", "late", "r-late"],
+    ["job done", "late", "r-late"],
     ["command refused", "b", undefined],
     ["job done", "c", undefined],
   ]);

@@ -1,5 +1,7 @@
 import { createBoundedMap } from "../../base/bounded-map.ts";
+import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
+import { sayDuration } from "../../base/duration.ts";
 import { describeError } from "../../base/errors.ts";
 import { dispatchSubject, parseJobSubject, stopSubject } from "../../bus/subjects/subjects.ts";
 import { type Command, type CommandKind, CommandRefused, openCommand } from "../../wire/command.ts";
@@ -56,7 +58,7 @@ export function startWorker(options: WorkerOptions): Worker {
   };
 }
 
-/** @returns nothing for a command that is refused, which is logged */
+/** @returns nothing for a command that is refused, which is logged, and reported where a master signed it for this peel */
 function open(work: Work, bytes: Uint8Array, on: On | undefined, isForSite: boolean): Command | undefined {
   const { peelId, local, clock, log } = work;
   const trust = { keys: work.commandKeys.current, now: clock.now() };
@@ -69,8 +71,27 @@ function open(work: Work, bytes: Uint8Array, on: On | undefined, isForSite: bool
     // Nothing in a command with an invalid signature is trusted, including its request id.
     const refused = thrown.command === undefined ? log : logOf(log, thrown.command);
     refused.warn("command refused", { jid: on?.jid, reason: thrown.message });
+    if (thrown.reason === "expired" && thrown.command !== undefined) reportLate(work, thrown.command);
     return undefined;
   }
+}
+
+/**
+ * Returns a job that a master signed for this peel, and whose deadline has passed on the clock of this host. Without a
+ * return, nobody would see that the clock is wrong. It is an assumption like each timeout, and so never replaces
+ * how the job ended.
+ */
+function reportLate(work: Work, command: Command): void {
+  const { kind, jid, deadline } = command;
+  const { returns, clock, local } = work;
+  // It may have run, with a record that was removed since.
+  if (kind !== "dispatch" || isKnown(work, command) || local.dedup.hasForgotten(deadline)) return;
+  returns.answered.set(jid, true);
+  const now = clock.now();
+  const ago = sayDuration(Math.max(1, Math.round((now - deadline) / 1_000)) * 1_000);
+  const late = `the deadline passed ${ago} ago by the clock of this host (${rfc3339(now)})`;
+  const next = "next: if that clock is wrong, timedatectl set-ntp true on this host";
+  returns.reportLate(command, failedReturn(`never began: ${late}; ${next}`, now, 0, "timeout"));
 }
 
 /** Ends a job, or keeps it from beginning. */

@@ -14,6 +14,8 @@ export type Acceptance = "new" | "seen" | "over" | "full" | "damaged";
 export interface Dedup {
   /** Whether this job is recorded. */
   has(jid: string): boolean;
+  /** Whether the record of a job with this deadline may have been removed. */
+  hasForgotten(deadline: number): boolean;
   /**
    * Records a job before it runs. `over`: its record may have been removed already. `full`: the record is full
    * of jobs before their deadline. `damaged`: the job is older than a damage of the file, and may have run.
@@ -59,6 +61,7 @@ export function openDedup(options: DedupOptions): Dedup {
   const { entries } = journal;
   let stopped = false;
 
+  const hasForgotten = (deadline: number) => deadline <= journal.forgottenUntil;
   const note = (jid: string, entry: JobEntry) => {
     if (stopped) throw new SvcError("unavailable", "the peel is stopping");
     entries.set(jid, entry);
@@ -71,7 +74,7 @@ export function openDedup(options: DedupOptions): Dedup {
    */
   const record = (id: string, deadline: number, state: JobState, unwritten: JobState): Acceptance => {
     if (entries.has(id)) return "seen";
-    if (deadline <= journal.forgottenUntil) return "over";
+    if (hasForgotten(deadline)) return "over";
     if (madeAt(id) < journal.damagedUntil) return "damaged";
     if (!makeRoom(journal, capacity, clock.now())) return "full";
     try {
@@ -84,6 +87,7 @@ export function openDedup(options: DedupOptions): Dedup {
   };
   return {
     has: (jid) => entries.has(jid),
+    hasForgotten,
     accept: (jid, deadline) => record(jid, deadline, "accepted", "done"),
     spend: ({ nonce, sentAt }, until) => record(requestEntry(nonce, sentAt), until, "done", "done"),
     close(jid, deadline, state) {

@@ -79,14 +79,15 @@ function nextOf(masters: readonly MasterReadiness[]): string {
 export const leaseStep: Step<DoctorContext> = {
   name: "leases",
   needs: ["masters"],
-  next: "search the logs of the masters for lease",
+  next: "see the step storage",
   async check(context) {
     const [{ leases: held }, { missing }] = await Promise.all([context.masters(), context.probe()]);
     if (missing.includes("leases")) {
-      throw new SvcError(
-        "not_found",
-        "leases does not exist: start or restart a master: it creates what is missing",
-      );
+      return {
+        level: "fail",
+        message: "the bucket leases does not exist",
+        next: "systemctl restart svc-master, on the host of a master: it creates what is missing",
+      };
     }
     if (held.length === 0)
       return { level: "ok", message: "no lease is held; masters acquire them within 16 s" };

@@ -37,7 +37,7 @@ const meanings: Record<EnrollmentState, (record: Enrollment) => Finding> = {
       ? {
           level: "fail",
           message: "taken over by a succession, and the peel has not joined this fleet yet",
-          next: "on its host: svc-peel check, and search its log for statements of succession that it refuses",
+          next: "on its host: svc-peel check, which says whether it accepts the statement of succession, and why not",
         }
       : {
           level: "fail",

@@ -1,3 +1,4 @@
+import { hasFullDisk } from "../../fleet/masters/mod.ts";
 import { judgeClock, judgeServers, type Step } from "../../program/diagnosis/mod.ts";
 import type { DoctorContext } from "./context.ts";
 
@@ -40,8 +41,18 @@ export const storageSteps: readonly Step<DoctorContext>[] = [
   {
     name: "writes",
     needs: ["storage"],
-    async check({ probe }) {
+    async check({ probe, masters }) {
       const { problem, full } = await probe();
+      // The rest of a block takes a small value on a full disk too.
+      const { masters: all } = await masters().catch(() => ({ masters: [] }));
+      const [crowded] = all.filter(hasFullDisk);
+      if (crowded !== undefined) {
+        return {
+          level: "fail",
+          message: `the disk of the bus of ${crowded.name} is full`,
+          next: crowded.next ?? "see the step masters",
+        };
+      }
       if (problem !== undefined) {
         return {
           level: "fail",

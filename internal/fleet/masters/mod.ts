@@ -3,6 +3,7 @@ export { masterOperations } from "./joined.ts";
 export {
   findWaitingMaster,
   hasFailed,
+  hasFullDisk,
   type MasterReadiness,
   requestMasterCheck,
   requestMasterReadiness,

@@ -10,8 +10,9 @@ const answerMs = 3_000;
 /** For a check of this master, which has 2 s. */
 const checkAnswerMs = 1_000;
 
+const fullDisk = "bus-disk";
 /** While one of these is down, others are because of it, and continue by themselves: the first one counts. */
-const causes = ["bus-disk", "bus", "clock"];
+const causes = [fullDisk, "bus", "clock"];
 const startIt = "systemctl start svc-master, on its host";
 const restartIt = "systemctl restart svc-master, on its host";
 
@@ -108,6 +109,12 @@ async function judged(read: () => Promise<Uint8Array | undefined>): Promise<Mast
 /** Whether a master needs attention at once. */
 export function hasFailed({ readiness }: MasterReadiness): boolean {
   return readiness === "silent" || readiness === "down";
+}
+
+/** Whether the disk of the bus is full that this master runs: it may still take a small value, and nothing else. */
+export function hasFullDisk({ readiness, reason = "" }: MasterReadiness): boolean {
+  // The first cause is the first reason.
+  return readiness === "down" && reason.startsWith(`${fullDisk}: `);
 }
 
 function judge(checks: v.InferOutput<typeof reply>["checks"]): MasterReadiness {

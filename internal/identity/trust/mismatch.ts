@@ -16,7 +16,7 @@ export class TrustError extends SvcError {
 export function mismatch(rung: Rung, url: string, failed: unknown): TrustError {
   const reason = typeof failed === "string" ? failed : describeError(failed);
   const remedy = clockRemedies.find(({ code }) => reason.includes(code))?.remedy ?? remedyOf(rung);
-  return new TrustError(`${url} is not trusted by ${nameOf(rung)}: ${reason}; ${remedy}`);
+  return new TrustError(`${url} is not trusted by ${nameOfRung(rung)}: ${reason}; ${remedy}`);
 }
 
 /** A wrong clock is the usual cause of these, above all of the first. */
@@ -31,16 +31,17 @@ const clockRemedies = [
   },
 ];
 
-function nameOf(rung: Rung): string {
+/** What verifies a master, as operators know it. */
+export function nameOfRung(rung: Rung): string {
   switch (rung.rung) {
     case 1:
-      return `rung 1 (enroll_ca ${rung.ca.path})`;
+      return `enroll_ca (${rung.ca.path})`;
     case 2:
-      return "rung 2 (enroll_ca_pin)";
+      return "enroll_ca_pin";
     case 3:
-      return `rung 3 (the anchor ${rung.ca.path})`;
+      return `the stored root (${rung.ca.path})`;
     case 4:
-      return rung.firstUse ? "rung 5 (trust on first use)" : "rung 4 (the system trust store)";
+      return rung.firstUse ? "trust on first use" : "the trust store of this host";
   }
 }
 

@@ -2,5 +2,5 @@ export { type Anchor, createTrust, type Trust, type TrustOptions } from "./ancho
 export { exchange, openExchange, startTimeout } from "./exchange.ts";
 export { chooseRung, type Rung } from "./ladder.ts";
 export { leadTo } from "./lead.ts";
-export { TrustError } from "./mismatch.ts";
+export { nameOfRung, TrustError } from "./mismatch.ts";
 export { pinnedRoots, rootsOf, spkiPin, splitPem } from "./pin.ts";
