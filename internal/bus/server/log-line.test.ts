@@ -7,6 +7,20 @@ test.each([
   ["[12] 2026/11/21 11:17:13.790123 [ERR] Bad", { level: "error", text: "Bad" }],
   ["[12] 2026/11/21 11:17:13.790123 [FTL] Worse", { level: "error", text: "Worse" }],
   ["[12] 2026/11/21 11:17:13.790123 [DBG] Detail", { level: "debug", text: "Detail" }],
+  ...[
+    'cid:194 - authentication error - Nkey "UBDOTD"',
+    "cid:7 - TLS handshake error: EOF",
+    'lid:9 - authentication error - Nkey "UBDOTD"',
+  ].map((text): [string, ReturnType<typeof readServerLine>] => [
+    `[12] 2026/11/21 11:17:13.790123 [ERR] 127.0.0.1:3 - ${text}`,
+    { level: "warn", text: `127.0.0.1:3 - ${text}` },
+  ]),
+  ...["rid:9 - TLS handshake error: EOF", "cid:4 - maximum connections exceeded"].map(
+    (text): [string, ReturnType<typeof readServerLine>] => [
+      `[12] 2026/11/21 11:17:13.790123 [ERR] 127.0.0.1:3 - ${text}`,
+      { level: "error", text: `127.0.0.1:3 - ${text}` },
+    ],
+  ),
   ["[12] [TRC] without a time\r", { level: "debug", text: "without a time" }],
   ["[12] 2026/11/21 11:17:13.790123 [NEW] Strange", { level: "error", text: "Strange" }],
   ["nats-server: a.conf:3:1: unknown field", { level: "error", text: "a.conf:3:1: unknown field" }],

@@ -16,6 +16,9 @@ const levels: Record<string, LogLevel> = {
   FTL: "error",
 };
 
+/** A client or a site that was refused: the server works, and the refused one logs the reason. Routes are servers. */
+const refusal = /^\S+ - [cl]id:\d+ - .*(?:authentication error|TLS handshake error)/;
+
 /**
  * Reads a log line of nats-server. Lines in another form are its output before the log is open: the reason
  * why it cannot start.
@@ -26,5 +29,6 @@ export function readServerLine(line: string): ServerLine | undefined {
   const [, level = "", text = line] = form.exec(line.trimEnd()) ?? [];
   const words = text.replace(/^nats-server: /, "").trim();
   if (!/[a-z]{2}/i.test(words)) return undefined;
-  return { level: levels[level] ?? "error", text: words };
+  const found = levels[level] ?? "error";
+  return { level: found === "error" && refusal.test(words) ? "warn" : found, text: words };
 }

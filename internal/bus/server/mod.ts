@@ -9,5 +9,5 @@ export {
 export { moveToCluster } from "./move-to-cluster.ts";
 export { freePort, listenAddressOf } from "./port.ts";
 export { findServer, systemPath } from "./program.ts";
-export { type BusServer, startBusServer } from "./supervise.ts";
+export { type BusRestarts, type BusServer, startBusServer } from "./supervise.ts";
 export { oldestThatSyncs } from "./sync.ts";

@@ -51,6 +51,7 @@ const serves = "echo '[1] [INF] Server is ready' >&2; exec 3<>fifo; while :; do 
 test("it is started again after pauses that grow, and shrink when it ran well", async () => {
   const { dir, clock, logged, start, all, restarts } = prepare(serves);
   const server = await start();
+  expect(server.restarts()).toBeUndefined();
   const next = async () => {
     const [starts, ends] = [all("bus started").length, all("bus ended").length];
     process.kill(Number(all("bus started").at(-1)?.fields.pid), "SIGKILL");
@@ -66,6 +67,7 @@ test("it is started again after pauses that grow, and shrink when it ran well", 
   clock.advance(60_001);
   expect([await next(), await next()]).toEqual([500, 1000]);
   expect(restarts()).toBe(10);
+  expect(server.restarts()).toEqual({ count: 10, at: clock.now() });
   expect(all("bus ended").map(({ level, fields }) => [level, fields.signal])).toContainEqual([
     "error",
     "SIGKILL",

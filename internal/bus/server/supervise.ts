@@ -37,12 +37,21 @@ export interface BusServerOptions {
   signal: AbortSignal;
 }
 
+/** How often a bus was started again since its master started. */
+export interface BusRestarts {
+  count: number;
+  /** When last, milliseconds since the Unix epoch. */
+  at: number;
+}
+
 /** The bus as a child of this process. */
 export interface BusServer {
   /** Makes it read its certificates again. Connections stay. */
   reload(): void;
   /** What is wrong with the disk that it stores on, and what to do. */
   diskProblem(): { message: string; next: string } | undefined;
+  /** `undefined` while it has not ended once. */
+  restarts(): BusRestarts | undefined;
   /** Resolves when it has exited. */
   stop(): Promise<void>;
 }
@@ -77,6 +86,7 @@ export async function startBusServer(options: BusServerOptions): Promise<BusServ
     throw thrown;
   }
 
+  let restarts: BusRestarts | undefined;
   const stopped = untilAborted(stopping.signal);
   const backoff = createBackoff(pauses);
   const supervise = async (): Promise<void> => {
@@ -99,6 +109,7 @@ export async function startBusServer(options: BusServerOptions): Promise<BusServ
       } catch {
         return undefined;
       }
+      restarts = { count: (restarts?.count ?? 0) + 1, at: clock.now() };
       options.onRestart();
       startedAt = clock.monotonic();
       try {
@@ -123,6 +134,7 @@ export async function startBusServer(options: BusServerOptions): Promise<BusServ
   return {
     reload: () => server.reload(),
     diskProblem: disk.problem,
+    restarts: () => restarts,
     async stop() {
       disk.stop();
       stopping.abort(new Error("the bus is stopped"));

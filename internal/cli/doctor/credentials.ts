@@ -3,6 +3,7 @@ import { sayDuration } from "../../base/duration.ts";
 import { recoverableUntil } from "../../fleet/enrollment/credentials/mod.ts";
 import { type Enrollment, memberStates } from "../../fleet/enrollment/record/mod.ts";
 import type { Finding } from "../../program/diagnosis/mod.ts";
+import { settleCopy } from "./identities.ts";
 
 /** The default of `enroll.recovery_window`, where no master reports its own. */
 const usualWindowMs = 8_760 * 3600_000;
@@ -95,7 +96,7 @@ export function judgeClone(
     return {
       level: "warn",
       message: `a copy of its host asked to join at ${rfc3339(copiedAt)}, with a key of its own`,
-      next: "give the copy another id, or remove the data directory of the peel on it",
+      next: settleCopy(id),
     };
   }
   if (cloneSuspected !== true) {

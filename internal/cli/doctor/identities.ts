@@ -46,14 +46,19 @@ export function judgeIdentities({
     };
   }
   if (copied.length > 0) {
+    const [{ id = "ID" } = {}] = copied;
     return {
       level: "warn",
       message: `a copy asked to join of the host of ${naming(copied, ({ copied_at: at }) => at)}`,
-      next: "give the copy another id, or remove the data directory of the peel on it",
+      next: settleCopy(id),
     };
   }
   return { level: "ok", message: "no two hosts hold one" };
 }
+
+/** What to do about a copy that asked to join. @param id of the enrollment */
+export const settleCopy = (id: string) =>
+  `give the copy another id, or remove the data directory of the peel on it; then svc enroll clear-clone ${id}`;
 
 /** `web-1 (…), web-2 (…) and 3 more` */
 function naming<Marked extends { peel_id: string }>(

@@ -108,6 +108,12 @@ function tablesOf(status: FleetStatus): [Columns, string[][]][] {
       masters.map((one) => [one.name, one.version, one.started_at, one.readiness]),
     ],
     [
+      { "BUS RESTARTED": "text", TIMES: "word", LAST: "ago" },
+      masters.flatMap(({ name, bus_restarts: times, bus_restarted_at: at }) =>
+        times === undefined ? [] : [[name, `${times}`, at ?? "-"]],
+      ),
+    ],
+    [
       { LEASE: "word", HOLDER: "text", SINCE: "ago" },
       leases.map(({ name, holder, since }) => [name, holder, since ?? "-"]),
     ],

@@ -96,6 +96,19 @@ test.each([
     "State files of base do not come into force: web.sls:3 no such function",
   ],
   [
+    "svc/bus/restarted",
+    { master: "m-1", restarts: 1, at: "2026-01-01T00:00:00.000Z" },
+    "failed",
+    "The bus of the master m-1 ended and was started again, once so far",
+  ],
+  [
+    "svc/bus/restarted",
+    { master: "m-1", restarts: 3 },
+    "failed",
+    "The bus of the master m-1 ended and was started again, 3 times so far",
+  ],
+  ["svc/bus/other", {}, "skipped", "web-1 sent svc/bus/other"],
+  [
     "svc/compliance/web-1",
     { ok: 3, would_change: 1, test: true },
     "changed",

@@ -59,6 +59,16 @@ const words: Readonly<Record<string, Wording>> = {
     };
   },
   approval: approvalWords,
+  bus({ data }, [what = ""]) {
+    if (what !== "restarted") return undefined;
+    const [master, times] = [textOf(data, "master"), numberOf(data, "restarts")];
+    return {
+      outcome: "failed",
+      parts: [
+        `The bus of the master ${master} ended and was started again, ${times === 1 ? "once" : `${times} times`} so far`,
+      ],
+    };
+  },
   states({ data }) {
     const [first] = Array.isArray(data.problems) ? data.problems : [];
     const {

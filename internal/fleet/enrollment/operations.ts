@@ -386,7 +386,7 @@ export const resumeEnrollment = operation({
 export const clearClone = operation({
   name: "enrollments.clear-clone",
   kind: "decide",
-  summary: "Remove the mark that two hosts appear to hold an identity",
+  summary: "Remove the mark that two hosts appear to hold an identity, or that a copy asked to join",
   input: onlyId,
   output: decided,
   touches: touchesId,

@@ -3,6 +3,7 @@ export { checkSource, checkTag } from "./input.ts";
 export { eventOperations } from "./joined.ts";
 export { makeRoomForEvents } from "./make-room.ts";
 export { publishApprovals } from "./publish-approvals.ts";
+export { publishBusRestarts } from "./publish-bus-restarts.ts";
 export { publishJobs } from "./publish-jobs.ts";
 export { publishRefusals } from "./publish-refusals.ts";
 export { publishRollouts, type RolloutTeller } from "./publish-rollouts.ts";

@@ -45,6 +45,9 @@ const fields = {
   clock_ahead_ms: optional(v.number()),
   /** The sources that it limits most, if there are any. */
   limited: optional(v.pipe(v.array(limitedSource), v.readonly())),
+  /** How often the bus was started again that it runs, and when last, RFC 3339. */
+  bus_restarts: optional(count),
+  bus_restarted_at: optional(v.string()),
   /** While another program listens on its `health_addr`. */
   health: optional(v.literal("off")),
   /** While the root is rotated. */

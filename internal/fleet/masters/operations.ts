@@ -55,6 +55,10 @@ const master = titled(
     health: v.exactOptional(
       described(v.literal("off"), "Present while another program listens on its `health_addr`"),
     ),
+    bus_restarts: v.exactOptional(
+      described(integer, "How often it started the bus again that it runs, since it started"),
+    ),
+    bus_restarted_at: v.exactOptional(described(timestamp, "When last")),
     limited: v.exactOptional(
       described(
         v.pipe(v.array(limitedSource), v.readonly()),
@@ -97,6 +101,8 @@ export const listMasters = operation({
           ca_phase: beat.ca_phase,
           recovery_window_ms: beat.recovery_window_ms,
           health: beat.health,
+          bus_restarts: beat.bus_restarts,
+          bus_restarted_at: beat.bus_restarted_at,
           limited: beat.limited,
         }),
         keys: v.parse(masterKeys, beat),

@@ -5,7 +5,7 @@ import { type BootstrapDocument, parseDocument } from "../bootstrap/mod.ts";
 import { exchange, type Verify } from "./exchange.ts";
 import type { Rung } from "./ladder.ts";
 import { leadTo } from "./lead.ts";
-import { isCertificateError, isUnknownAuthority, mismatch, TrustError } from "./mismatch.ts";
+import { isCertificateError, isUnknownAuthority, mismatch, servesNoCa, TrustError } from "./mismatch.ts";
 import { pinnedRoots, rootsOf, spkiPin, splitPem } from "./pin.ts";
 
 const timeoutMs = 15_000;
@@ -100,8 +100,7 @@ async function establish(judging: Judging, url: string): Promise<Anchor> {
     case 2: {
       const document = await fetchDocument(judging, url, "nobody");
       const pinned = pinnedRoots(document.ca_bundle_pem, rung.pins);
-      const none =
-        document.ca_bundle_pem === "" ? "it does not serve a CA" : "the CA it serves does not match any pin";
+      const none = document.ca_bundle_pem === "" ? servesNoCa : "the CA it serves does not match any pin";
       return oneOf(judging, url, pinned, none);
     }
     case 4:

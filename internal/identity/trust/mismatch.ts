@@ -15,12 +15,15 @@ export class TrustError extends SvcError {
  */
 export function mismatch(rung: Rung, url: string, failed: unknown): TrustError {
   const reason = typeof failed === "string" ? failed : describeError(failed);
-  const remedy = clockRemedies.find(({ code }) => reason.includes(code))?.remedy ?? remedyOf(rung);
+  const remedy = remedies.find(({ code }) => reason.includes(code))?.remedy ?? remedyOf(rung);
   return new TrustError(`${url} is not trusted by ${nameOfRung(rung)}: ${reason}; ${remedy}`);
 }
 
-/** A wrong clock is the usual cause of these, above all of the first. */
-const clockRemedies = [
+/** What a master says that has no embedded CA. A pin needs the certificate that it is of. */
+export const servesNoCa = "it does not serve a CA";
+
+/** Remedies of a reason, whatever verifies. A wrong clock is the usual cause of the first two. */
+const remedies = [
   {
     code: "CERT_NOT_YET_VALID",
     remedy: "check the clock of this host first (date -u), then that of the master",
@@ -28,6 +31,10 @@ const clockRemedies = [
   {
     code: "CERT_HAS_EXPIRED",
     remedy: "check the clock of this host first (date -u), then renew the certificate of the master",
+  },
+  {
+    code: servesNoCa,
+    remedy: "where its ca.mode is external, set enroll_ca to the certificate of its CA",
   },
 ];
 

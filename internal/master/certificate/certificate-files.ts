@@ -5,6 +5,7 @@ import { readTextFile } from "../../base/files/file.ts";
 import { watchDirectory } from "../../base/files/watch-directory.ts";
 import { subscribe } from "../../base/subscribe.ts";
 import { checkPair } from "../../identity/ca/mod.ts";
+import type { CheckResult } from "../../program/health/mod.ts";
 import type { CertificateOptions, CertificateSource, EnrollCertificate } from "./certificate-source.ts";
 
 /** For file systems without change events, and for a directory that was itself replaced. */
@@ -74,9 +75,25 @@ export async function createFileCertificate(options: CertificateOptions): Promis
   );
   return {
     current: () => current,
+    check: { name: "certificate", run: () => judge(current.notAfter, { ...paths, refused }, clock.now()) },
     onChange: (run) => subscribe(listeners, run),
     stop() {
       for (const watching of watches) watching.stop();
     },
+  };
+}
+
+/** @param files.refused why the files that lie there now are not served; empty where they are */
+function judge(
+  notAfter: number,
+  { cert, key, refused }: { cert: string; key: string; refused: string },
+  now: number,
+): CheckResult {
+  if (notAfter > now) return { status: "up" };
+  const reason = refused === "" ? "" : `; what lies there now is not served: ${refused}`;
+  return {
+    status: "down",
+    message: `the certificate of the HTTPS listener expired at ${rfc3339(notAfter)}${reason}`,
+    next: `replace ${cert} and ${key}: this master serves them within a minute`,
   };
 }

@@ -93,7 +93,7 @@ export async function createIssuedCertificate(options: CertificateOptions): Prom
   return {
     current: () => serving.issued,
     onChange: (run) => subscribe(listeners, run),
-    check: () => judgeIssued(serving),
+    check: { name: "ca", run: () => judgeIssued(serving) },
     stop() {
       serving.stopped = true;
       serving.timer.cancel();

@@ -26,8 +26,8 @@ export interface CertificateSource {
   current(): EnrollCertificate;
   /** Calls `run` with each new certificate; returns a function that stops it. */
   onChange(run: (certificate: EnrollCertificate) => void): () => void;
-  /** The readiness check `ca`; only with an embedded CA. */
-  check?: Check;
+  /** The readiness check: `ca` with an embedded CA, `certificate` with files. */
+  check: { name: "ca" | "certificate"; run: Check };
   stop(): void;
 }
 

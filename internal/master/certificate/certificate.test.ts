@@ -110,7 +110,7 @@ describe("the embedded CA", () => {
     expect(root?.pem).toBe(readFileSync(join(ca, "root.crt"), "utf8"));
     expect(ends).toEqual({ enroll: notAfter, intermediate: start + 5 * year, root: start + 10 * year });
     expect(checkPair({ cert, key }, { cert: "c", key: "k" }, start).notAfter).toBe(notAfter);
-    expect(source.check?.()).toEqual({ status: "up" });
+    expect(source.check.run()).toEqual({ status: "up" });
   });
 
   test("rotates four hundred times, each time before a third of the life is left", async () => {
@@ -170,20 +170,20 @@ describe("the embedded CA", () => {
     });
     expect((await until("enrollment certificate not renewed", 100)).fields.retry_in_ms).toBe(2000);
     expect(source.current()).toBe(before);
-    expect(source.check?.()).toMatchObject({
+    expect(source.check.run()).toMatchObject({
       status: "degraded",
       message: expect.stringContaining("intermediate.key"),
     });
     expect((await until("enrollment certificate not renewed", 100)).fields.retry_in_ms).toBe(4000);
     clock.advance(2 * second);
-    expect(source.check?.()).toMatchObject({ status: "down", message: expect.stringContaining("expired") });
+    expect(source.check.run()).toMatchObject({ status: "down", message: expect.stringContaining("expired") });
     expect(renewals).toEqual(["failed", "failed", "failed"]);
     renameSync(join(ca, "away"), join(ca, "intermediate.key"));
     const next = nextOf(source);
     clock.advance(2 * second);
     await next;
     expect(source.current()).not.toBe(before);
-    expect(source.check?.()).toEqual({ status: "up" });
+    expect(source.check.run()).toEqual({ status: "up" });
   });
 
   test("an intermediate is issued again in time, for the same key, where the root key is", async () => {
@@ -298,7 +298,7 @@ describe("the embedded CA", () => {
     renameSync(ca, `${ca}-away`);
     clock.advance(48 * hour);
     expect(records.filter(({ level }) => level === "warn")).toEqual([]);
-    expect(source.check?.()).toEqual({ status: "up" });
+    expect(source.check.run()).toEqual({ status: "up" });
   });
 
   test("is fatal at the start when it is absent, and names the command", async () => {
@@ -345,13 +345,26 @@ describe("files", () => {
     writeFileSync(at(`${directory}/tls.key`), pair.keyPem);
   };
 
+  test("that expired are named, with the two files to replace", async () => {
+    const pair = await newPair(hour);
+    write("tls", pair);
+    const source = await open(external());
+    expect(source.check.run()).toEqual({ status: "up" });
+    clock.advance(pair.notAfter - clock.now());
+    expect(source.check.run()).toEqual({
+      status: "down",
+      message: expect.stringMatching(/^the certificate of the HTTPS listener expired at \d/),
+      next: `replace ${at("tls/tls.crt")} and ${at("tls/tls.key")}: this master serves them within a minute`,
+    });
+  });
+
   test("are served as they are, and never touch the CA", async () => {
     const pair = await newPair();
     write("tls", pair);
     rmSync(ca, { recursive: true });
     const source = await open(external());
     expect(source.current()).toEqual({ cert: pair.certPem, key: pair.keyPem, notAfter: pair.notAfter });
-    expect(source.check).toBeUndefined();
+    expect([source.check.name, source.check.run()]).toEqual(["certificate", { status: "up" }]);
     expect(ends).toEqual({ enroll: pair.notAfter });
   });
 

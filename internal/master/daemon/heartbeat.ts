@@ -2,6 +2,7 @@ import { type Clock, rfc3339, sleep } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { version } from "../../base/version.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
+import type { BusRestarts } from "../../bus/server/mod.ts";
 import type { Bucket } from "../../bus/storage/mod.ts";
 import type { LimitedSource } from "../../doors/rest/mod.ts";
 import { encodeMasterBeat, type MasterKeys } from "../../fleet/masters/mod.ts";
@@ -30,6 +31,8 @@ export function startMasterHeartbeat(options: {
   caRotation: () => { phase: string; next: { pin: string } } | undefined;
   /** By how much its clock is ahead of the bus, milliseconds, if that is known. */
   clockAheadMs: () => number | undefined;
+  /** How often the bus was started again that this master runs. */
+  busRestarts: () => BusRestarts | undefined;
   /** Whether another program listens on `health_addr`. */
   isHealthOff: () => boolean;
   /** The sources that it limits most. */
@@ -44,7 +47,7 @@ export function startMasterHeartbeat(options: {
   /** Resolves with the revision of the last one. */
   let last: Promise<number | undefined> = Promise.resolve(undefined);
   const beat = () => {
-    const [rotation, limited] = [caRotation(), options.limited()];
+    const [rotation, limited, restarts] = [caRotation(), options.limited(), options.busRestarts()];
     const value = encodeMasterBeat({
       ...{ hostname, version, started_at: startedAt },
       certificate_ends_at: rfc3339(certificateEnds()),
@@ -53,6 +56,9 @@ export function startMasterHeartbeat(options: {
       ...(rotation === undefined ? {} : { ca_next_spki: rotation.next.pin, ca_phase: rotation.phase }),
       ...(options.isHealthOff() ? { health: "off" as const } : {}),
       ...(limited.length === 0 ? {} : { limited }),
+      ...(restarts === undefined
+        ? {}
+        : { bus_restarts: restarts.count, bus_restarted_at: rfc3339(restarts.at) }),
       ...keys(),
     });
     const before = last;

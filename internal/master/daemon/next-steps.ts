@@ -13,6 +13,7 @@ export function nextSteps(config: MasterConfig): Readonly<Record<string, string>
       : `start the bus at ${config.bus_url}, or correct bus_url in the configuration of that master`,
     "bus-servers": "svc cluster check",
     ca: `svc ca renew-intermediate --dir ${config["ca.dir"]}, then ${restart}`,
+    certificate: `replace ${config["enroll.tls_cert"]} and ${config["enroll.tls_key"]}: this master serves them within a minute`,
     clock: "timedatectl set-ntp true, on the host of that master",
     decisions: `make room on the disk of ${config.decisions_log}, or let svc-master write there (chown); it continues by itself`,
     "enroll-policy": `svc enroll policy lint ${config["enroll.policy"]}, and correct that file`,

@@ -14,7 +14,7 @@ import { busServers } from "./parts/bus-servers.ts";
 import { awaitedChecks } from "./parts/catch-up.ts";
 import { type Certificate, certificate } from "./parts/certificate.ts";
 import { soundClock } from "./parts/clock.ts";
-import { busServer, connect, links } from "./parts/connect.ts";
+import { busRestarts, busServer, connect, links } from "./parts/connect.ts";
 import { type Foundation, planServing, serve } from "./parts/serve.ts";
 import { storage } from "./parts/storage.ts";
 import { readyzOnBus } from "./readyz.ts";
@@ -82,7 +82,7 @@ async function startFoundation(
   checks: Parameters<(typeof readyzOnBus)["start"]>[0]["checks"],
 ): Promise<Foundation> {
   const { config, name, clock, signedReads, budgets } = base;
-  await parts.start(busServer, { base, certificate });
+  const server = await parts.start(busServer, { base, certificate });
   const connection = await parts.start(connect, {
     base,
     links: await parts.start(links, { base, certificate }),
@@ -94,8 +94,9 @@ async function startFoundation(
   // Before the storage: servers that are too old keep it closed.
   await parts.start(busServers, { base, connection });
   const opened = await parts.start(storage, { base, connection });
+  await parts.start(busRestarts, { base, bus: connection.bus, server });
   return {
-    ...{ base, certificate, connection, opened },
+    ...{ base, certificate, server, connection, opened },
     clock: await parts.start(soundClock, { base, connection, opened }),
   };
 }
@@ -112,7 +113,7 @@ function reportOwnKeys({ keyring, accountKeys }: MasterDeps): MasterKeys {
 type Reported = Pick<Parameters<typeof startMasterHeartbeat>[0], "keys" | "limited" | "isHealthOff">;
 
 function heartbeatOptions(
-  { base, certificate: { certificates }, connection, opened, clock: { sound } }: Foundation,
+  { base, certificate: { certificates }, server, connection, opened, clock: { sound } }: Foundation,
   reported: Reported,
 ): Parameters<typeof startMasterHeartbeat>[0] {
   const { name, hostname, clock, config } = base;
@@ -124,6 +125,7 @@ function heartbeatOptions(
     caPin: () => certificates.current().root?.pin,
     caRotation: () => certificates.current().rotation,
     clockAheadMs: () => sound.aheadMs,
+    busRestarts: server.restarts,
   };
 }
 

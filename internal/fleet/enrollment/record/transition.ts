@@ -133,9 +133,9 @@ export function transition(record: Enrollment, event: EnrollmentEvent, now: numb
     case "suspect-clone":
       return { ...next, cloneSuspected: true, cloneSeenAt: now };
     case "clear-clone": {
-      const { cloneSuspected, ...cleared } = next;
-      if (cloneSuspected === true) return { ...cleared, decidedBy: event.operator };
-      throw refused(record, "clear the clone mark of", "no clone is suspected");
+      const { cloneSuspected, copiedAt, ...cleared } = next;
+      if (cloneSuspected === true || copiedAt !== undefined) return { ...cleared, decidedBy: event.operator };
+      throw refused(record, "clear the clone mark of", "no clone is suspected, and no copy asked to join");
     }
     case "note-copy":
       return { ...next, copiedAt: now };

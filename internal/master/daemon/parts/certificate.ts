@@ -1,5 +1,4 @@
 import { X509Certificate } from "node:crypto";
-import { defined } from "../../../base/defined.ts";
 import { namesOfLeaf } from "../../../identity/ca/mod.ts";
 import type { OffersOf } from "../../../program/health/mod.ts";
 import { type CertificateSource, createCertificateSource } from "../../certificate/mod.ts";
@@ -19,7 +18,7 @@ export const certificate = {
         if (named?.cert !== cert) named = { cert, names: namesOfLeaf(new X509Certificate(cert)) };
         return named.names;
       },
-      checks: defined({ ca: check }),
+      checks: { [check.name]: check.run },
       stop: certificates.stop,
     };
   },

@@ -11,6 +11,7 @@ import {
 import type { BusServer } from "../../../bus/server/mod.ts";
 import { createSystemBus, placeOf } from "../../../bus/servers/mod.ts";
 import { createRecentStreams } from "../../../bus/streams/mod.ts";
+import { publishBusRestarts } from "../../../fleet/events/mod.ts";
 import { assemble, type CheckResult, type OffersOf } from "../../../program/health/mod.ts";
 import { startEmbeddedBus, trustedByMaster } from "../../bus/mod.ts";
 import { followAuthority } from "../follow-authority.ts";
@@ -25,13 +26,36 @@ export const busServer = {
       const follow = followAuthority({ ...base, ...certificate });
       await follow.settled();
       await moveBus(base);
-      const server = await startEmbeddedBus(base);
+      let report = () => {};
+      const busRestarted = () => {
+        base.metrics.busRestarted();
+        report();
+      };
+      const server = await startEmbeddedBus({ ...base, metrics: { busRestarted } });
       if (server !== undefined) stack.defer(() => server.stop());
       follow.attach(server);
       stack.defer(() => follow.stop());
-      if (server === undefined) return {};
-      return { checks: { "bus-disk": () => judgeDisk(server) } };
+      return {
+        restarts: () => server?.restarts(),
+        /** @param run called at each restart from now on */
+        onRestart(run: () => void) {
+          report = run;
+        },
+        ...(server === undefined ? {} : { checks: { "bus-disk": () => judgeDisk(server) } }),
+      };
     }),
+};
+
+export type EmbeddedBus = OffersOf<typeof busServer>;
+
+/** Reports the restarts of that server as events. */
+export const busRestarts = {
+  start({ base, bus, server }: { base: MasterDeps; bus: Bus; server: EmbeddedBus }) {
+    const { name, clock, log } = base;
+    const { report, stop } = publishBusRestarts({ bus, name, restarts: server.restarts, clock, log });
+    server.onRestart(report);
+    return { stop };
+  },
 };
 
 function judgeDisk({ diskProblem }: Pick<BusServer, "diskProblem">): CheckResult {

@@ -4,7 +4,7 @@ import type { MasterView } from "../../metrics/mod.ts";
 import type { MasterDeps } from "../options.ts";
 import type { Certificate } from "./certificate.ts";
 import type { SoundClock } from "./clock.ts";
-import type { Connected } from "./connect.ts";
+import type { Connected, EmbeddedBus } from "./connect.ts";
 import * as plan from "./plans.ts";
 import type { Opened } from "./storage.ts";
 
@@ -12,6 +12,7 @@ import type { Opened } from "./storage.ts";
 export interface Foundation {
   base: MasterDeps;
   certificate: Certificate;
+  server: EmbeddedBus;
   connection: Connected;
   opened: Opened;
   clock: SoundClock;
