@@ -107,12 +107,7 @@ function tablesOf(status: FleetStatus): [Columns, string[][]][] {
       { MASTER: "text", VERSION: "text", SINCE: "ago", READY: "state" },
       masters.map((one) => [one.name, one.version, one.started_at, one.readiness]),
     ],
-    [
-      { "BUS RESTARTED": "text", TIMES: "word", LAST: "ago" },
-      masters.flatMap(({ name, bus_restarts: times, bus_restarted_at: at }) =>
-        times === undefined ? [] : [[name, `${times}`, at ?? "-"]],
-      ),
-    ],
+    [{ "BUS RESTARTED": "text", TIMES: "word", LAST: "ago" }, masters.flatMap(restartCells)],
     [
       { LEASE: "word", HOLDER: "text", SINCE: "ago" },
       leases.map(({ name, holder, since }) => [name, holder, since ?? "-"]),
@@ -180,6 +175,14 @@ function tablesOf(status: FleetStatus): [Columns, string[][]][] {
     [{ "HEALTH OFF": "text" }, peels.without_health.map((peel) => [displayPeelId(peel)])],
     [{ "EXPIRES WITHIN 30 DAYS": "text", AT: "until" }, ending.map(({ what, ends_at }) => [what, ends_at])],
   ];
+}
+
+function restartCells({
+  name,
+  bus_restarts: times,
+  bus_restarted_at: at = "-",
+}: FleetStatus["masters"][number]) {
+  return times === undefined ? [] : [[name, `${times}`, at]];
 }
 
 /** `3 expired, 1 unknown_key` */
