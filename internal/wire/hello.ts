@@ -106,6 +106,8 @@ const ownFields = {
   operatorRecords: ["operator_records", optional(some(isBytes, maxRecords))],
   /** Signed commands that the peel missed, oldest first. */
   jobs: some(isBytes, maxCommands),
+  /** The bus has no facts of the peel: it lost them, or they are on their way. */
+  lacksFacts: ["lacks_facts", lenient(v.literal(true))],
   /** Something could not be read, so the peel sends another hello. */
   incomplete: lenient(v.literal(true)),
 } as const;

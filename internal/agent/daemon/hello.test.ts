@@ -55,6 +55,7 @@ function hello(
     peelId: "web-1",
     commandKeys,
     onKeys: (isMissing) => missing.push(isMissing),
+    onLackingFacts: () => order.push("facts"),
     onCluster: async (document) => {
       order.push("cluster");
       // As over verified HTTPS.
@@ -129,6 +130,18 @@ test("each answer says over what time a fleet comes back, or nothing", async () 
   clock.advance(1_000);
   await settle();
   expect(spreads).toEqual([15_000, undefined]);
+});
+
+test("facts that the bus lost are stored once more, and not otherwise", async () => {
+  const lacks = encode({ server_time: "", cluster_info: clusterInfo, lacks_facts: true });
+  const answers = [lacks, await good()];
+  const { clock, order, connect } = hello(async () => answers.shift() ?? new Uint8Array());
+  clock.advance(1_000);
+  await settle();
+  connect();
+  clock.advance(1_000);
+  await settle();
+  expect(order.filter((what) => what === "facts")).toHaveLength(1);
 });
 
 test("while no master is connected a peel asks again soon; a master that does not answer is left in peace", async () => {

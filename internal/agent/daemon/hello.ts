@@ -47,6 +47,8 @@ export interface HelloOptions {
   commandKeys: { readonly current: readonly string[] };
   /** Receives after each answer whether masters named a command key that this peel still does not accept. */
   onKeys(missing: boolean): void;
+  /** Called when the bus has no facts of this peel. */
+  onLackingFacts?(): void;
   /** Receives the settings from the masters. */
   settings: Pick<FedSettingsStore, "version" | "take">;
   /** Receives the statement about the state files from the masters. */
@@ -215,6 +217,7 @@ async function exchangeOnce(options: HelloOptions, confirm: () => void): Promise
   log.debug("masters answered hello", { commands: answer.jobs.length });
   warnOfSkew(answer.serverTime, { sentAt, receivedAt: clock.now() }, log);
   options.spread.reported(answer.spreadMs);
+  if (answer.lacksFacts === true) options.onLackingFacts?.();
   const document = parseDocument(answer.clusterInfo);
   // The calls of this peel wait for its settings, and then need the releases.
   takeReleases(options, answer, confirm);

@@ -62,6 +62,22 @@ test("stores once after the start, and then only what changed", async () => {
   expect(requests).toHaveLength(2);
 });
 
+test("stores them once more when the bus has lost them, unless they are under way", async () => {
+  const { clock, requests, running } = publishing();
+  running.repeat();
+  await settle();
+  expect(requests).toHaveLength(1);
+  clock.advance(9_999);
+  running.repeat();
+  await settle();
+  expect(requests).toHaveLength(1);
+  clock.advance(1);
+  running.repeat();
+  running.repeat();
+  await settle();
+  expect(requests.map(({ data }) => data)).toEqual([{ os: "Debian" }, { os: "Debian" }]);
+});
+
 test("waits for the connection", async () => {
   const { requests, state, connect } = publishing({ connected: false });
   await settle();

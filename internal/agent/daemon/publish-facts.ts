@@ -9,6 +9,8 @@ import { type Connection, sendLatest } from "../link/mod.ts";
 const timeoutMs = 5_000;
 /** 300 a minute, which is what masters let a peel send: functions may set facts much faster, and only the last counts. */
 const restMs = 200;
+/** What was stored less than this ago may be on its way to the masters. */
+const underWayMs = 10_000;
 
 /**
  * Keeps the masters' copy of this peel's facts up to date: stores them once after the start, and again after
@@ -25,11 +27,16 @@ export function publishFacts(options: {
   /** A number in [0, 1). */
   jitter: () => number;
   log: Log;
-}): { stop(): void } {
-  const { connection, facts, log } = options;
+}): {
+  /** The bus has lost them: stores them once more. */
+  repeat(): void;
+  stop(): void;
+} {
+  const { connection, facts, clock, log } = options;
   const subject = keySubject("facts", options.peelId);
   let ready = false;
   let stored: string | undefined;
+  let storedAt = Number.NEGATIVE_INFINITY;
   const sending = sendLatest({
     ...options,
     name: "facts",
@@ -43,6 +50,7 @@ export function publishFacts(options: {
     async send({ value, digest }) {
       assertStored(await connection.request(subject, value, timeoutMs));
       stored = digest;
+      storedAt = clock.monotonic();
       options.onStored();
       log.debug("facts stored", { bytes: value.length });
     },
@@ -53,6 +61,11 @@ export function publishFacts(options: {
   });
   const forget = facts.onChange(sending.check);
   return {
+    repeat() {
+      if (stored === undefined || clock.monotonic() - storedAt < underWayMs) return;
+      stored = undefined;
+      sending.check();
+    },
     stop() {
       sending.stop();
       forget();

@@ -100,6 +100,7 @@ export function startSession(options: SessionOptions): Session {
     onKeys(missing) {
       lacksKey = missing;
     },
+    onLackingFacts: facts.repeat,
   });
   options.settings.attach(hello.now);
   return {

@@ -27,7 +27,7 @@ function prepare(script: string) {
   const log = observedLog();
   const stopping = new AbortController();
   let restarts = 0;
-  const disk = { free: 1_000_000_000, total: 2_000_000_000 };
+  const disk = { free: 1_000_000_000, total: 2_000_000_000, files: { free: 1_000, total: 2_000 } };
   const start = () =>
     startBusServer({
       dir,
@@ -153,6 +153,24 @@ test.each([
     await logged("bus started", 2);
   }
   expect(prepared.restarts()).toBe(restarts);
+  await server.stop();
+});
+
+test("a disk without inodes is full, whatever room it has", async () => {
+  const { disk, clock, log, start } = prepare(serves);
+  const server = await start();
+  disk.files = { free: 63, total: 2_000 };
+  clock.advance(2_000);
+  const { fields } = await log.logged("the disk of the bus is full");
+  expect(server.diskProblem()).toEqual({
+    message: `the disk of ${fields.directory} is full: 63 of 2000 inodes are free`,
+    next: `remove files from the disk of ${fields.directory}, of which it holds too many: the bus continues by itself`,
+  });
+  expect(fields.free_files).toBe(63);
+  disk.files = { free: 128, total: 2_000 };
+  clock.advance(2_000);
+  await log.logged("the disk of the bus has room again");
+  expect(server.diskProblem()).toBeUndefined();
   await server.stop();
 });
 

@@ -1,5 +1,6 @@
 import { statfs } from "node:fs/promises";
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 
@@ -7,8 +8,11 @@ const everyMs = 2_000;
 const mebibyte = 1024 * 1024;
 /** With less a server cannot write a block. */
 const fullBytes = 4 * mebibyte;
-/** It must have so much again: a disk around the limit would not be full and have room in turns. */
+/** It must have so much again: a disk around the limit would be full and have room in turns. */
 const roomBytes = 8 * mebibyte;
+/** A server makes files for each stream and consumer: without inodes it stops, whatever room there is. */
+const fullFiles = 64;
+const roomFiles = 128;
 
 /** The disk of a bus, as its master watches it. */
 export interface WatchedDisk {
@@ -21,11 +25,14 @@ export interface WatchedDisk {
 export interface DiskRoom {
   free: number;
   total: number;
+  /** The same of files; absent where the file system has no limit. */
+  files?: { free: number; total: number };
 }
 
 async function roomOn(directory: string): Promise<DiskRoom> {
-  const { bavail, blocks, bsize } = await statfs(directory);
-  return { free: bavail * bsize, total: blocks * bsize };
+  const { bavail, blocks, bsize, ffree, files } = await statfs(directory);
+  const room = { free: bavail * bsize, total: blocks * bsize };
+  return files === 0 ? room : { ...room, files: { free: ffree, total: files } };
 }
 
 /**
@@ -41,18 +48,17 @@ export function watchDisk(options: {
   log: Log;
 }): WatchedDisk {
   const { directory, read = roomOn, onRoom, clock, log } = options;
-  const next = `make room on the disk of ${directory}: the bus continues by itself`;
   let full: DiskRoom | undefined;
   const inspect = async () => {
     const room = await read(directory);
-    const { free } = room;
     const before = full;
-    full = free < (before === undefined ? fullBytes : roomBytes) ? room : undefined;
+    const counts = { directory, free_bytes: room.free, ...defined({ free_files: room.files?.free }) };
+    full = isFull(room, before !== undefined) ? room : undefined;
     if (full !== undefined && before === undefined) {
-      log.error("the disk of the bus is full", { directory, free_bytes: free, next });
+      log.error("the disk of the bus is full", { ...counts, next: nextOf(full, directory) });
     }
     if (full === undefined && before !== undefined) {
-      log.info("the disk of the bus has room again", { directory, free_bytes: free });
+      log.info("the disk of the bus has room again", counts);
       onRoom();
     }
   };
@@ -67,10 +73,31 @@ export function watchDisk(options: {
     problem: () =>
       full === undefined
         ? undefined
-        : { message: `the disk of ${directory} is full: ${wordsOf(full)}`, next },
+        : {
+            message: `the disk of ${directory} is full: ${wordsOf(full)}`,
+            next: nextOf(full, directory),
+          },
     stop: () => timer.cancel(),
   };
 }
 
-const wordsOf = ({ free, total }: DiskRoom): string =>
-  `${Math.floor(free / 1024)} KiB of ${Math.floor(total / mebibyte)} MiB are free`;
+/** @param wasFull then it must have more to have room again */
+function isFull({ free, files }: DiskRoom, wasFull: boolean): boolean {
+  if (free < (wasFull ? roomBytes : fullBytes)) return true;
+  return files !== undefined && files.free < (wasFull ? roomFiles : fullFiles);
+}
+
+/** Whether it is full of files and not of bytes. */
+const isOfFiles = ({ free, files }: DiskRoom) =>
+  free >= fullBytes && files !== undefined && files.free < roomFiles;
+
+function wordsOf(room: DiskRoom): string {
+  const { free, total, files } = room;
+  if (isOfFiles(room)) return `${files?.free} of ${files?.total} inodes are free`;
+  return `${Math.floor(free / 1024)} KiB of ${Math.floor(total / mebibyte)} MiB are free`;
+}
+
+const nextOf = (room: DiskRoom, directory: string): string =>
+  isOfFiles(room)
+    ? `remove files from the disk of ${directory}, of which it holds too many: the bus continues by itself`
+    : `make room on the disk of ${directory}: the bus continues by itself`;

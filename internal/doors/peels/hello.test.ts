@@ -114,6 +114,7 @@ test("the part for all peels is the newest, in each answer", async () => {
     bus: { serve: (_, __, answer) => master.serve("test.told.*.hello", "q", answer) },
     document: () => reported.document,
     missed: (id) => (id === "second" ? [new Uint8Array([7])] : []),
+    lacksFacts: (id) => id === "second",
     settings: async (id) => ({ error: id }),
     states: async () => reported.states,
     auditHead: () => reported.audit,
@@ -136,7 +137,7 @@ test("the part for all peels is the newest, in each answer", async () => {
   const server_time = "2026-01-01T00:00:00.000Z";
   const answers = (shared: object) => [
     { ...shared, server_time, settings_error: "first", jobs: [] },
-    { ...shared, server_time, settings_error: "second", jobs: [Buffer.from([7])] },
+    { ...shared, server_time, settings_error: "second", jobs: [Buffer.from([7])], lacks_facts: true },
   ];
   const before = { cluster_info: { ...document }, spread_ms: 1_000 };
   expect(await both()).toEqual(answers(before));

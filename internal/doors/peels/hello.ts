@@ -45,6 +45,8 @@ export interface HelloDeps {
   spreadMs(): number;
   /** Takes note of the command keys that a peel says it knows. */
   knows(peelId: string, commandKeys: readonly string[]): void;
+  /** Whether the bus has no facts of a peel. */
+  lacksFacts?(peelId: string): boolean;
   /** Takes note of the process of a peel that sent a hello; absent in one of an earlier version. */
   seen?(peelId: string, instance: Instance | undefined): void;
   clock: Clock;
@@ -65,7 +67,8 @@ export interface HelloDeps {
  * A request with `insists` comes from a peel that obeys operators only: `releases` of the answer are the newest release
  * of each environment, and `operator_records` the records that prove them and those of disabled operators; `releases`
  * of the request are the greatest that the peel took. `knows_command_keys` of the request are the public keys whose commands the peel accepts. A malformed request is
- * answered with an error map. `instance` of the request names the process of the peel.
+ * answered with an error map. `instance` of the request names the process of the peel. `lacks_facts` asks the peel to store its
+ * facts again, because the bus has none of it.
  */
 export function serveHello(deps: HelloDeps): {
   stop(): void;
@@ -103,6 +106,7 @@ export function serveHello(deps: HelloDeps): {
           ...(later === undefined || later.length === 0 ? {} : { administrators: later }),
           ...(insists === true ? deps.released?.() : {}),
           jobs,
+          ...(deps.lacksFacts?.(peelId) === true ? { lacksFacts: true } : {}),
           ...(reported === undefined ? { incomplete: true } : {}),
         },
       );

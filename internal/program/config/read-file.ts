@@ -1,5 +1,5 @@
-import { closeSync, openSync, readSync } from "node:fs";
-import { SvcError } from "../../base/errors.ts";
+import { closeSync, openSync, readlinkSync, readSync } from "node:fs";
+import { attempt, SvcError } from "../../base/errors.ts";
 import { isErrno, reasonOf } from "../../base/files/file.ts";
 
 /** Reads a configuration file; `undefined` when it does not exist. Tests pass their own map. */
@@ -17,7 +17,21 @@ export const readConfigFile: ReadFile = (path) => {
     return decode(path, readBounded(path));
   } catch (thrown) {
     if (thrown instanceof SvcError) throw thrown;
-    if (isErrno(thrown, "ENOENT")) return undefined;
+    if (isErrno(thrown, "ENOENT")) {
+      // Else a daemon would start with the defaults.
+      const target = attempt(() => readlinkSync(path));
+      if (target === undefined) return undefined;
+      throw new SvcError(
+        "bad_request",
+        `cannot read the configuration ${path}: it is a link to ${target}, which does not exist`,
+      );
+    }
+    if (isErrno(thrown, "ELOOP")) {
+      throw new SvcError(
+        "bad_request",
+        `cannot read the configuration ${path}: it is a link that leads to itself`,
+      );
+    }
     throw new SvcError(
       isErrno(thrown, "EACCES") ? "forbidden" : "bad_request",
       `cannot read the configuration ${path}: ${reasonOf(thrown)}`,

@@ -111,6 +111,8 @@ export const peelRequests = {
         spreadMs: () => comeBackMs(directory.members().length),
         knows: knowledge.rotation.reported,
         released: need.jobs.released,
+        lacksFacts: (peelId) =>
+          knowledge.index.running && knowledge.index.factsStoredAt(peelId) === undefined,
         seen: (peelId, instance) => twins.received(peelId, instance, busNow()),
         taken: (releases) => noteTaken(decisions.releases, releases),
       });
