@@ -68,7 +68,7 @@ export interface HelloDeps {
  * of each environment, and `operator_records` the records that prove them and those of disabled operators; `releases`
  * of the request are the greatest that the peel took. `knows_command_keys` of the request are the public keys whose commands the peel accepts. A malformed request is
  * answered with an error map. `instance` of the request names the process of the peel. `lacks_facts` asks the peel to store its
- * facts again, because the bus has none of it.
+ * facts again, because the bus lost them.
  */
 export function serveHello(deps: HelloDeps): {
   stop(): void;

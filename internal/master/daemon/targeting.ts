@@ -21,6 +21,8 @@ export interface Targeting {
    * counts as alive.
    */
   alive(peel: string, at?: number): boolean;
+  /** Whether the bus has no facts of a peel; until this is known it has some. */
+  lacksFacts(peel: string): boolean;
   /** `target-service` of /readyz. */
   check: Check;
   stop(): void;
@@ -73,6 +75,7 @@ export async function startTargeting(options: {
     index,
     beats,
     alive: (peel, at) => !index.running || index.alive(peel, at),
+    lacksFacts: (peel) => index.running && index.factsStoredAt(peel) === undefined,
     check: () =>
       index.running
         ? { status: "up" }

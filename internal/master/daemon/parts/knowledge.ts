@@ -106,7 +106,7 @@ export const knowledge = {
         },
         counted: { alive: countAlive, runs: runs.counts },
         reportKeys: () => ({ ...accountRotation.report(), ...rotation.report() }),
-        targetCheck: targeting.check,
+        ...{ targetCheck: targeting.check, lacksFacts: targeting.lacksFacts },
         checks: { settings: settings.check },
         view: { compliance: runs.counts, peelsAlive: countAlive },
       };

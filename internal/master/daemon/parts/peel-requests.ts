@@ -105,14 +105,16 @@ export const peelRequests = {
       );
       const hello = serveHello({
         ...{ bus: peelDoor.requests, budgets, lines, document: document.current, auditHead, clock, log },
-        ...{ missed: need.jobs.missed, settings: knowledge.settings.answer },
+        ...{
+          missed: need.jobs.missed,
+          settings: knowledge.settings.answer,
+          lacksFacts: knowledge.lacksFacts,
+        },
         states: need.automation.stateFiles.inForce,
         administrators: operators.statements.after,
         spreadMs: () => comeBackMs(directory.members().length),
         knows: knowledge.rotation.reported,
         released: need.jobs.released,
-        lacksFacts: (peelId) =>
-          knowledge.index.running && knowledge.index.factsStoredAt(peelId) === undefined,
         seen: (peelId, instance) => twins.received(peelId, instance, busNow()),
         taken: (releases) => noteTaken(decisions.releases, releases),
       });
