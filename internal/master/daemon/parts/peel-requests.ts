@@ -105,12 +105,8 @@ export const peelRequests = {
       );
       const hello = serveHello({
         ...{ bus: peelDoor.requests, budgets, lines, document: document.current, auditHead, clock, log },
-        ...{
-          missed: need.jobs.missed,
-          settings: knowledge.settings.answer,
-          lacksFacts: knowledge.lacksFacts,
-        },
-        states: need.automation.stateFiles.inForce,
+        ...{ missed: need.jobs.missed, lacksFacts: knowledge.lacksFacts },
+        ...{ settings: knowledge.settings.answer, states: need.automation.stateFiles.inForce },
         administrators: operators.statements.after,
         spreadMs: () => comeBackMs(directory.members().length),
         knows: knowledge.rotation.reported,
