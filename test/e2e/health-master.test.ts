@@ -200,5 +200,7 @@ test("a master without an embedded CA has no check of it", async () => {
   ];
   await using external = await startMaster(bus, { flags });
   const { checks } = await readiness(external.healthUrl);
-  expect(Object.keys(checks).sort()).toEqual(names.map((name) => (name === "ca" ? "certificate" : name)).sort());
+  expect(Object.keys(checks).sort()).toEqual(
+    names.map((name) => (name === "ca" ? "certificate" : name)).sort(),
+  );
 });

@@ -81,12 +81,16 @@ test("enroll_ca and enroll_ca_pin that do not match", async () => {
   const ca = join(files.path, "fleet.crt");
   writeFileAtomic(ca, fleet.rootPem, publicMode);
   expect(await lastWords(liar, { flags: ["--enroll-ca", ca] })).toContain("is not trusted by enroll_ca (");
-  expect(await lastWords(liar, { flags: ["--enroll-ca-pin", fleet.pin] })).toContain("is not trusted by enroll_ca_pin: ");
+  expect(await lastWords(liar, { flags: ["--enroll-ca-pin", fleet.pin] })).toContain(
+    "is not trusted by enroll_ca_pin: ",
+  );
   expect(enrolling()).toEqual([]);
 });
 
 test("an unknown authority with enroll_trust strict, or with credentials", async () => {
-  expect(await lastWords(honest, { flags: ["--enroll-trust", "strict"] })).toContain("is not trusted by the trust store of this host: ");
+  expect(await lastWords(honest, { flags: ["--enroll-trust", "strict"] })).toContain(
+    "is not trusted by the trust store of this host: ",
+  );
   const dir = dataDirectory({ "peel-1.creds": "credentials" });
   expect(await lastWords(honest, { dir })).toContain("is not trusted by the trust store of this host: ");
   expect(existsSync(join(dir, "auth/enroll-ca.crt"))).toBe(false);

@@ -8,7 +8,8 @@ import { idArg } from "./connect.ts";
 
 export const clearCloneCommand = command({
   name: "clear-clone",
-  description: "Remove the mark that two hosts appear to hold the identity of a peel, or that a copy of its host asked to join.",
+  description:
+    "Remove the mark that two hosts appear to hold the identity of a peel, or that a copy of its host asked to join.",
   examples: ["svc enroll clear-clone enr-3MRx"],
   args: {
     id: { ...idArg, ids: "cloned-enrollments" },
