@@ -124,7 +124,9 @@ test("several enrollments are asked for, also when one waits or is refused", asy
   const started = await svc(ben, "approval", "approve", idIn(lines[1] ?? ""));
   expect([started.stdout, started.stderr]).toEqual([
     expect.stringContaining("it was started\n"),
-    expect.stringMatching(new RegExp(`^ann wants to approve \\S+, signed at .*\\n  id: ${second}\\n`)),
+    expect.stringMatching(
+      new RegExp(`^ann wants to approve \\S+, signed at .*\\n(?:  .*\\n)*  ids: .*"${second}"`),
+    ),
   ]);
   expect([await stateOf(first), await stateOf(second)]).toEqual(["pending", "approved"]);
   const data = await svc(ann, "enroll", "approve", first, "enr-x", "--output", "json");

@@ -136,6 +136,36 @@ test("Ctrl-C leaves it alone; then it is paused, resumed, watched again and abor
   expect(watching.stderr).toContain(`${id} aborted: aborted by`);
 });
 
+test("at a terminal many peels and an abort are asked for first, and --yes answers", async () => {
+  const at = (confirmAbove: number, argv: readonly string[], answer = "n") =>
+    startCli(bus, argv, { answer, confirmAbove });
+  const request = ["rollout", "start", "web-*", "test.ping", "--waves", "1"];
+  const declined = at(1, request);
+  expect([await declined.exit, declined.stdout, declined.stderr]).toEqual([
+    ...[1, "", "Roll out test.ping on 2 peels? [y/N] n\nnothing was done\n"],
+  ]);
+  // As many as nobody is asked about; a plan starts nothing; what means nobody is said as before.
+  const few = at(2, [...request, "--async"]);
+  const id = await idOf(few);
+  const planned = at(0, [...request, "--dry-run"]);
+  expect([await planned.exit, planned.stderr]).toEqual([0, expect.not.stringContaining("[y/N]")]);
+  const nobody = at(0, ["rollout", "start", "none-*", "test.ping"]);
+  expect([await nobody.exit, nobody.stderr]).toEqual([1, expect.stringContaining("no peel matches")]);
+  const { jid } = await a.next("dispatch");
+  await a.acknowledge(jid);
+  const kept = at(25, ["rollout", "abort", id]);
+  expect([await kept.exit, kept.stdout, kept.stderr]).toEqual([
+    1,
+    "",
+    `Abort ${id}: no further wave starts, and the job of its wave is cancelled? [y/N] n\nnothing was done\n`,
+  ]);
+  expect(JSON.parse((await svc("show", id, "--output", "json")).stdout)).toMatchObject({ status: "running" });
+  const aborting = at(25, ["rollout", "abort", id, "--yes"]);
+  await a.next("stop");
+  await a.answer(jid, { success: false, retcode: 1, outcome: "cancelled" });
+  expect([await aborting.exit, aborting.stderr]).toEqual([0, expect.not.stringContaining("[y/N]")]);
+});
+
 test("what is wrong is told before anything is sent, by the name of the option", async () => {
   const wrong: [string[], number, string][] = [
     [["start", "web-*", "test.png"], 2, "did you mean test.ping?"],

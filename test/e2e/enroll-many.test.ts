@@ -214,6 +214,27 @@ test("what is named is asked for at a terminal as well, and --yes answers", asyn
   expect(await states()).toEqual(["revoked", "revoked"]);
 });
 
+test("what keeps a peel off the bus or brings it back is asked for as well", async () => {
+  const records = await pending(named("kept", 1));
+  const [id = ""] = records.map((one) => one.id);
+  for (const [verb, question] of [
+    ["suspend", `Suspend ${id}`],
+    ["resume", `Resume ${id}`],
+    ["clear-clone", `Clear the clone mark of ${id}`],
+    ["restore", `Restore the enrollment ${id}`],
+    ["discard", `Discard the enrollment ${id}`],
+  ] as const) {
+    const declined = await svc([verb, id], { answer: "n" });
+    expect([declined.exit, declined.stdout, declined.stderr]).toEqual([
+      ...[1, "", `${question}? [y/N] n\nnothing was done\n`],
+    ]);
+    // It is tried, and refused by the masters: the enrollment waits, and nothing is wrong with it.
+    const tried = await svc([verb, id, "--yes"], { answer: "n" });
+    expect([verb, tried.exit, tried.stderr]).toEqual([verb, 1, expect.not.stringContaining("[y/N]")]);
+  }
+  expect(await statesOf(records)).toEqual(["pending"]);
+});
+
 test("labels of the enrollment before are shown first, and given again or dropped", async () => {
   const former = { enrollment: "enr-000000000000000000000000001", labels: { team: "db", rack: "7" } };
   const records = await pending(named("had", 5, { former }));

@@ -96,6 +96,14 @@ test("an operator that is valid only through the signature of one that goes is n
   ]);
   const self = await as("boss.yaml", "disable", "boss");
   expect([self.exit, self.stderr]).toEqual([2, expect.stringContaining("boss is your own name")]);
+  for (const verb of ["disable", "remove"]) {
+    const questions: string[] = [];
+    const prompt = async (question: string) => `${questions.push(question)} times no`;
+    const words = ["operator", verb, "boss", "--sign-again", "--config", config];
+    const declined = await svc(words, { prompt });
+    expect([declined.exit, declined.stdout, declined.stderr]).toEqual([1, "", "nothing was done\n"]);
+    expect(questions).toEqual([`${verb === "disable" ? "Disable" : "Remove"} the operator boss? [y/N] `]);
+  }
   const done = await as("anna.yaml", "disable", "boss", "--sign-again", "--output", "json");
   expect(JSON.parse(done.stdout)).toMatchObject({ signed_again: ["carl"], operator: { state: "disabled" } });
   const { stdout } = await svc(["operator", "list", "--config", config, "--output", "json"]);

@@ -26,9 +26,14 @@ export interface RunningCli {
 export function startCli(
   bus: Pick<TestBus, "url" | "dir" | "authDir" | "caFile">,
   argv: readonly string[],
-  options: { tty?: boolean; operatorFile?: string; answer?: string | (() => Promise<string>) } = {},
+  options: {
+    tty?: boolean;
+    operatorFile?: string;
+    answer?: string | (() => Promise<string>);
+    confirmAbove?: number;
+  } = {},
 ): RunningCli {
-  const config = operatorConfig(bus, options.operatorFile);
+  const config = operatorConfig(bus, options.operatorFile, options.confirmAbove);
   const written = { stdout: "", stderr: "" };
   const kept = runRecord.openLog("svc");
   const readers = new Set<() => void>();

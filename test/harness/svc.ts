@@ -17,6 +17,8 @@ export interface Surroundings {
   env: Readonly<Record<string, string | undefined>>;
   hostname: string;
   clock: Clock;
+  /** What a person answers at a terminal; absent where nobody is. */
+  prompt: (question: string) => Promise<string>;
 }
 
 /** Runs a command line of `svc` in this process to its end. */
@@ -58,12 +60,19 @@ export async function runInProcess(
 export function operatorConfig(
   bus: Pick<TestBus, "url" | "dir" | "authDir" | "caFile">,
   operatorFile?: string,
+  confirmAbove?: number,
 ): string {
-  const config = join(bus.dir, operatorFile === undefined ? "svc.yaml" : "svc-signing.yaml");
+  const name = operatorFile === undefined ? "svc" : "svc-signing";
+  const config = join(bus.dir, `${name}${confirmAbove === undefined ? "" : "-asking"}.yaml`);
+  const above = confirmAbove === undefined ? "" : `, confirm_above: ${confirmAbove}`;
   const identity =
     operatorFile === undefined
       ? `creds_file: ${join(bus.authDir, "admin.creds")}`
       : `operator_file: ${operatorFile}`;
-  writeFileAtomic(config, `master: {urls: ["${bus.url}"], ${identity}, tls_ca: ${bus.caFile}}\n`, secretMode);
+  writeFileAtomic(
+    config,
+    `master: {urls: ["${bus.url}"], ${identity}, tls_ca: ${bus.caFile}${above}}\n`,
+    secretMode,
+  );
   return config;
 }

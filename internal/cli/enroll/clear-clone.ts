@@ -1,6 +1,7 @@
 import { displayPeelId } from "../../base/names/peel-id.ts";
 import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
-import { command } from "../../program/command-line/mod.ts";
+import { command, visible } from "../../program/command-line/mod.ts";
+import { confirm, yesArg } from "../confirm/confirm.ts";
 import { enrollmentId } from "../ids/enrollment-id.ts";
 import { withBus } from "../operator.ts";
 import { request } from "../request.ts";
@@ -13,12 +14,13 @@ export const clearCloneCommand = command({
   examples: ["svc enroll clear-clone enr-3MRx"],
   args: {
     id: { ...idArg, ids: "cloned-enrollments" },
+    yes: yesArg,
   },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
-      const { enrollment } = await request(bus, enrollmentOperations.clearClone, {
-        id: await enrollmentId(args.id, bus, cli),
-      });
+      const input = { id: await enrollmentId(args.id, bus, cli) };
+      await confirm(cli, `Clear the clone mark of ${visible(args.id)}`, args.yes === true);
+      const { enrollment } = await request(bus, enrollmentOperations.clearClone, input);
       const { id, peel_id } = enrollment;
       await cli.print(enrollment, () => `cleared the clone mark of ${id} (${displayPeelId(peel_id)})`);
     }),

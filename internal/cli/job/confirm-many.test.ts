@@ -26,7 +26,7 @@ async function confirm(
   } as unknown as Cli;
   try {
     await confirmMany(cli, {
-      ...{ function: "cmd.run", isConfirmed: more.isConfirmed === true },
+      ...{ does: "Run cmd.run", isConfirmed: more.isConfirmed === true },
       count: async () => count,
     });
     return { runs: true, questions };

@@ -69,7 +69,7 @@ async function run(wanted: RunRequest, cli: Cli): Promise<void> {
       return;
     }
     await confirmMany(cli, {
-      ...{ function: work.function, isConfirmed: wanted.isConfirmed },
+      ...{ does: `Run ${work.function}`, isConfirmed: wanted.isConfirmed },
       count: async () => (await peelsOf(bus, work)).length,
     });
     if (wanted.mode === "async") {

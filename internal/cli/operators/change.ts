@@ -14,6 +14,7 @@ import {
 } from "../../program/command-line/mod.ts";
 import type { OperatorRecord } from "../../wire/operator-record.ts";
 import { adminRole } from "../../wire/operator-standing.ts";
+import { confirm, yesArg } from "../confirm/confirm.ts";
 import { ownOperatorFile, withBus } from "../operator.ts";
 import { assertPublicKey } from "../public-key.ts";
 import { request } from "../request.ts";
@@ -63,7 +64,7 @@ async function change(
   done: string,
   /** Whether others may lose what they have by it; otherwise the operator gets something. */
   loses: boolean,
-  seen: { signAgain?: boolean | undefined; publicKey?: string | undefined },
+  seen: { signAgain?: boolean | undefined; publicKey?: string | undefined; confirm?(): Promise<void> },
 ): Promise<void> {
   const signer = ownOperatorFile(cli);
   if (loses && signer.name === name) {
@@ -74,6 +75,7 @@ async function change(
     const known = await readExisting(bus, name, signer, now);
     const { record, dependents } = known;
     if (!loses) assertSeen(known, signer, seen.publicKey);
+    await seen.confirm?.();
     const again = loses ? await signAgain(bus, dependents, signer, now, seen.signAgain === true) : nothing;
     if (await areWaiting(again.waiting, name, cli)) return;
     const signed = again.names;
@@ -95,7 +97,7 @@ const endingCommand = (name: "disable" | "remove", done: string, description: st
     name,
     description: `${description} Its connection is closed at once.`,
     examples: [`svc operator ${name} alice`],
-    args: { name: existingArg, "sign-again": signAgainArg },
+    args: { name: existingArg, "sign-again": signAgainArg, yes: yesArg },
     run: ({ name: operator, ...args }, cli) =>
       change(
         cli,
@@ -111,7 +113,15 @@ const endingCommand = (name: "disable" | "remove", done: string, description: st
         },
         done,
         true,
-        { signAgain: args["sign-again"] },
+        {
+          signAgain: args["sign-again"],
+          confirm: () =>
+            confirm(
+              cli,
+              `${name === "disable" ? "Disable" : "Remove"} the operator ${operator}`,
+              args.yes === true,
+            ),
+        },
       ),
   });
 

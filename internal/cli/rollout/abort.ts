@@ -1,4 +1,5 @@
-import { command, Exit, flag } from "../../program/command-line/mod.ts";
+import { command, Exit, flag, visible } from "../../program/command-line/mod.ts";
+import { confirm, yesArg } from "../confirm/confirm.ts";
 import { untilInterrupted } from "../job/interrupt.ts";
 import { withBus } from "../operator.ts";
 import { commandRollout, idArg } from "./command-rollout.ts";
@@ -11,10 +12,13 @@ export const abortCommand = command({
   examples: ["svc rollout abort rol-3MRx"],
   args: {
     id: idArg,
+    yes: yesArg,
     async: flag("Do not wait until the job of the current wave has ended"),
   },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
+      const question = `Abort ${visible(args.id)}: no further wave starts, and the job of its wave is cancelled`;
+      await confirm(cli, question, args.yes === true);
       const requested = await commandRollout(bus, "abort", args.id, cli);
       if (args.async === true) {
         await cli.print(requested, () => `${requested.id}  ${requested.status}`);

@@ -39,6 +39,7 @@ export interface PlanWords {
   deadline: string;
   async?: boolean | undefined;
   "dry-run"?: boolean | undefined;
+  yes?: boolean | undefined;
 }
 
 /** @throws SvcError `usage` */

@@ -1,4 +1,5 @@
 import { flag, value } from "../../program/command-line/mod.ts";
+import { yesArg } from "../confirm/confirm.ts";
 
 /** Options of every command that starts a rollout, apart from the timeout of a wave. */
 export const planArgs = {
@@ -22,5 +23,6 @@ export const planArgs = {
   ),
   deadline: value("duration", "Deadline: no wave starts after this time", { default: "24h" }),
   async: flag("Print the rollout id and do not wait"),
+  yes: yesArg,
   "dry-run": flag("Show the waves and their peels, and start nothing"),
 } as const;

@@ -1,6 +1,7 @@
 import { readCall } from "../../host/modules/mod.ts";
 import { command, value, word } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
+import { confirmStart } from "./confirm-start.ts";
 import { printRolloutEnd } from "./format.ts";
 import { launchRollout, readMode, readPlan } from "./launch.ts";
 import { planArgs } from "./plan-args.ts";
@@ -34,6 +35,8 @@ export const startCommand = command({
     const mode = readMode(args);
     const request = { target: args.target, ...readCall(args.function, args.args), ...readPlan(args) };
     await withBus(cli, async (bus) => {
+      const does = `Roll out ${request.function}`;
+      await confirmStart(bus, request, { does, mode, isConfirmed: args.yes === true }, cli);
       const view = await launchRollout(bus, request, mode, cli);
       if (view !== undefined) await printRolloutEnd(view, cli);
     });

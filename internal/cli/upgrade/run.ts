@@ -3,6 +3,7 @@ import { SvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { type Cli, readFlag } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
+import { confirmStart } from "../rollout/confirm-start.ts";
 import { launchRollout, type PlanWords, readMode, readPlan } from "../rollout/launch.ts";
 import { printUpgradeEnd } from "./print-end.ts";
 import { type BinaryFile, readBinary } from "./read-binary.ts";
@@ -43,6 +44,8 @@ export async function runUpgrade(words: UpgradeWords, cli: Cli): Promise<void> {
     ...plan,
   };
   await withBus(cli, async (bus) => {
+    const does = `Upgrade to ${called}`;
+    await confirmStart(bus, request, { does, mode, isConfirmed: words.yes === true }, cli);
     if (mode !== "dry-run") await upload(bus, binary, cli);
     const warn = (peels: readonly string[]) => warnOfUnwatched(bus, peels, cli);
     const view = await launchRollout(bus, request, mode, cli, warn);

@@ -26,7 +26,7 @@ export const operatorOptions = {
       "master.confirm_above": option(
         integer(0, 1_000_000),
         25,
-        "number of peels above which svc run asks the person at a terminal before it runs anything",
+        "number of peels above which svc run, rollout start and upgrade ask the person at a terminal before they run anything",
       ),
     },
     { flag: null },
