@@ -47,5 +47,5 @@ export function sizeText(bytes: number): string {
     at++;
   }
   const digits = at === 0 || rest >= 100 || Number.isInteger(rest) ? 0 : 1;
-  return `${rest.toFixed(digits)} ${shownUnits[at]}`;
+  return `${rest.toFixed(digits).replace(/\.0$/, "")} ${shownUnits[at]}`;
 }

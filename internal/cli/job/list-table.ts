@@ -3,9 +3,8 @@ import { formatTable, type TableStyle } from "../../program/command-line/mod.ts"
 import { filesCells, withFiles } from "../files-column.ts";
 import { total } from "./counts.ts";
 
+const call = { JID: "id", FUNCTION: "name" } as const;
 const columns = {
-  JID: "id",
-  FUNCTION: "name",
   TARGET: "text",
   PEELS: "spare word",
   STATUS: "state",
@@ -19,16 +18,18 @@ const columns = {
 
 /**
  * Jobs as a table, the runs of a schedule as one row with the newest of them. While a job runs, nobody has counted yet:
- * then a dash stands for the numbers. Files have a column where a job has some.
+ * then a dash stands for the numbers. Arguments and files have a column where a job has some.
  */
 export function formatJobs(jobs: readonly JobSummary[], style: TableStyle): string {
+  const hasArguments = jobs.some((job) => job.args_text !== undefined);
   return formatTable(
-    withFiles(columns, jobs),
+    withFiles({ ...call, ...(hasArguments ? ({ ARGUMENTS: "spare text" } as const) : {}), ...columns }, jobs),
     jobs.map((job) => {
-      const { jid, function: name, status, source = "-", created_by, created_at } = job;
+      const { jid, function: name, status, args_text = "-", source = "-", created_by, created_at } = job;
       return [
         jid,
         name,
+        ...(hasArguments ? [args_text] : []),
         targetCell(job),
         sizeCell(job),
         status,

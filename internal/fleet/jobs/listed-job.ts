@@ -2,6 +2,7 @@ import { createBoundedMap } from "../../base/bounded-map.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { type Content, content } from "../../wire/content.ts";
+import { argsText } from "./args-text.ts";
 import type { Job, JobSource, JobStatus, JobSummary, Outcome } from "./records/mod.ts";
 import type { TargetSet, TargetSets } from "./target-sets.ts";
 
@@ -12,6 +13,8 @@ const maxTexts = 16_384;
 export interface ListedJob {
   readonly jid: string;
   readonly function: string;
+  /** The beginning of its arguments, for people. */
+  readonly argsText: string | undefined;
   readonly target: string | undefined;
   readonly schedule: string | undefined;
   readonly source: JobSource | undefined;
@@ -46,6 +49,7 @@ export function createLister(sets: TargetSets): (job: Job) => ListedJob {
   return (job) => ({
     jid: copy(job.jid),
     function: share(job.function),
+    argsText: shareIf(argsText(job.args)),
     target: shareIf(job.target),
     schedule: shareIf(job.schedule),
     source: job.source,
@@ -70,7 +74,7 @@ export function summaryOf(job: ListedJob): JobSummary {
   return {
     jid: job.jid,
     function: job.function,
-    ...defined({ target: job.target, schedule: job.schedule, source: job.source }),
+    ...defined({ args_text: job.argsText, target: job.target, schedule: job.schedule, source: job.source }),
     targets: job.targets,
     status: job.status,
     counts: { ...job.counts },

@@ -77,6 +77,9 @@ const summary: v.GenericSchema<JobSummary> = titled(
   "JobSummary",
   v.object({
     ...common,
+    args_text: v.exactOptional(
+      described(v.string(), "The beginning of its arguments, for people: at most 120 characters"),
+    ),
     targets: described(integer, "Number of target peels"),
     deadline: v.exactOptional(
       described(timestamp, "Until then a peel may start it and run it; of a job that runs"),

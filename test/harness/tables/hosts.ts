@@ -119,7 +119,7 @@ export const hostTables: Samples = {
   "job/list-table.ts": (style, name) =>
     formatJobs(
       ["cancelled" as const, "completed" as const].map((status) => ({
-        ...{ ...summary, jid: job, target: name, status, counts, created_by: name },
+        ...{ ...summary, jid: job, args_text: name, target: name, status, counts, created_by: name },
       })),
       style,
     ),

@@ -47,3 +47,16 @@ export const timeColumn = <Row,>(
   now: ReadonlySignal<number>,
   ...content: Content<Row, string | undefined>
 ): Column<Row> => columnOf((at) => (at === undefined ? "" : <Time at={at} now={now} />), ...content);
+
+/** A column of calls: the function, and the beginning of its arguments. */
+export const callColumn = <Row extends { function: string; args_text?: string | undefined }>(
+  manner: Manner = {},
+): Column<Row> => ({
+  ...monoColumn<Row>("function", "Function", (row) => row.function, manner),
+  show: ({ function: name, args_text: args }) => (
+    <span class="mono" title={args === undefined ? undefined : `${name} ${args}`}>
+      {name}
+      {args !== undefined && <span class="muted"> {args}</span>}
+    </span>
+  ),
+});

@@ -8,7 +8,7 @@ type Server = ReturnType<typeof judgeServers>[number];
 
 const counts: readonly Column<Server>[] = [
   numberColumn("leads", "Leads stores", ({ leads }) => leads, { wide: true, unsorted: true }),
-  numberColumn("stores", "Stores", ({ stores }) => stores, { unsorted: true }),
+  numberColumn("stores", "Stores", ({ stores }) => stores, { wide: true, unsorted: true }),
   numberColumn("lag", "Entries missing", ({ lag }) => lag, { unsorted: true }),
 ];
 

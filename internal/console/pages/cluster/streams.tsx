@@ -42,6 +42,7 @@ const columns: readonly Column<JudgedStream>[] = [
     id: "bytes",
     title: "Size",
     align: "end",
+    wide: true,
     show: ({ bytes }) => <span class="number">{sizeText(bytes)}</span>,
     by: ({ bytes }) => bytes,
   },

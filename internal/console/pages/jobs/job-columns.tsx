@@ -1,12 +1,19 @@
 import { contentCell } from "../../../wire/content-words.ts";
 import type { App, ListedJob } from "../../api/mod.ts";
 import type { Column } from "../../kit/table/column.ts";
-import { monoColumn, numberColumn, statusColumn, textColumn, timeColumn } from "../../kit/table/columns.tsx";
+import {
+  callColumn,
+  monoColumn,
+  numberColumn,
+  statusColumn,
+  textColumn,
+  timeColumn,
+} from "../../kit/table/columns.tsx";
 import { Duration } from "../../kit/time.tsx";
 
 /** Every column of the list of jobs. */
 export const jobColumns = ({ now }: Pick<App, "now">): readonly Column<ListedJob>[] => [
-  monoColumn("function", "Function", (job) => job.function),
+  callColumn(),
   statusColumn("status", "Status", (job) => job.status),
   numberColumn("targets", "Peels", (job) => job.targets, { wide: true }),
   {
@@ -27,8 +34,7 @@ export const jobColumns = ({ now }: Pick<App, "now">): readonly Column<ListedJob
     wide: true,
     unsorted: true,
   }),
-  textColumn("source", "From", (job) => job.source, { wide: true, unsorted: true }),
-  textColumn("by", "By", (job) => job.created_by, { wide: true }),
+  textColumn("by", "By", byWords, { wide: true }),
   {
     id: "took",
     title: "Took",
@@ -39,6 +45,10 @@ export const jobColumns = ({ now }: Pick<App, "now">): readonly Column<ListedJob
   },
   timeColumn(now, "at", "Created", (job) => job.created_at),
 ];
+
+/** Who asked for a job, and what made it where that was not the request itself. */
+const byWords = ({ created_by: by, source }: ListedJob): string =>
+  source === undefined || source === "operator" || source === by ? by : `${by}, ${source}`;
 
 /** Peels on which a job ended, and not well. */
 const notOk = ({ counts }: ListedJob): number =>

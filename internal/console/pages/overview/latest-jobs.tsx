@@ -3,13 +3,21 @@ import type { App } from "../../api/mod.ts";
 import { Card } from "../../kit/card.tsx";
 import { hrefOf } from "../../kit/router.ts";
 import type { Column } from "../../kit/table/column.ts";
-import { monoColumn, numberColumn, statusColumn, textColumn, timeColumn } from "../../kit/table/columns.tsx";
+import {
+  callColumn,
+  monoColumn,
+  numberColumn,
+  statusColumn,
+  textColumn,
+  timeColumn,
+} from "../../kit/table/columns.tsx";
 import { Table } from "../../kit/table/table.tsx";
 
 /** What the overview shows of a job. */
 export interface LatestJob {
   jid: string;
   function: string;
+  args_text?: string | undefined;
   target?: string | undefined;
   targets: number;
   status: string;
@@ -45,7 +53,7 @@ export function LatestJobs({ app, jobs }: { app: App; jobs: readonly LatestJob[]
 }
 
 const jobColumns = ({ now }: Pick<App, "now">): readonly Column<LatestJob>[] => [
-  monoColumn("function", "Function", (job) => job.function, unsorted),
+  callColumn(unsorted),
   statusColumn("status", "Status", (job) => job.status, unsorted),
   numberColumn("targets", "Peels", (job) => job.targets, unsorted),
   monoColumn("target", "Target", (job) => job.target ?? "listed peels", wide),

@@ -5,7 +5,7 @@ import { Problem } from "../../kit/problem.tsx";
 import { hrefOf } from "../../kit/router.ts";
 import { Status } from "../../kit/status.tsx";
 import type { Column } from "../../kit/table/column.ts";
-import { monoColumn, numberColumn, textColumn, timeColumn } from "../../kit/table/columns.tsx";
+import { callColumn, monoColumn, numberColumn, textColumn, timeColumn } from "../../kit/table/columns.tsx";
 import { Table } from "../../kit/table/table.tsx";
 import { Duration } from "../../kit/time.tsx";
 import type { ViewProps } from "./shown.ts";
@@ -48,7 +48,7 @@ export function PeelJobs({ app, peel: { id } }: ViewProps) {
 const [unsorted, wide] = [{ unsorted: true }, { unsorted: true, wide: true }] as const;
 
 const jobColumns = ({ now }: Pick<App, "now">): readonly Column<PeelJob>[] => [
-  monoColumn("function", "Function", (job) => job.function, unsorted),
+  callColumn(unsorted),
   {
     id: "outcome",
     title: "On this peel",

@@ -6,6 +6,8 @@ import type { JobSource } from "./source.ts";
 export interface JobSummary {
   jid: string;
   function: string;
+  /** The beginning of its arguments, for people. */
+  args_text?: string;
   target?: string;
   schedule?: string;
   /** What made it. */

@@ -1,0 +1,16 @@
+import { expect, test } from "bun:test";
+import { argsText } from "./args-text.ts";
+
+test.each([
+  [{}, undefined],
+  [{ command: "nginx -t &&\n  systemctl reload nginx" }, "nginx -t && systemctl reload nginx"],
+  [{ mods: ["web", "web.tls"] }, "web,web.tls"],
+  [{ name: "nginx", enable: true }, "name=nginx enable=true"],
+  [{ pillar: { a: 1, b: [null] } }, "{a: 1, b: null}"],
+  [{ data: new Uint8Array(7) }, "7 bytes"],
+  [{ text: "a\u202eb\u001b[2J" }, "a\\u202eb\\u001b[2J"],
+  [{ text: "x".repeat(1_000_000) }, `${"x".repeat(119)}…`],
+  [{ list: Array.from({ length: 100_000 }, () => "ab") }, Array.from({ length: 20 }, () => "ab").join(",")],
+])("%#", (args, text) => {
+  expect(argsText(args)).toBe(text as never);
+});
