@@ -1,10 +1,11 @@
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 
 /** Whether the page is being printed. It is drawn again before the browser lays it out on paper. */
 export function usePrinting(): boolean {
   const printing = useSignal(false);
-  useEffect(() => {
+  // In the moment in which rows are there: who prints at once would get only those in sight.
+  useLayoutEffect(() => {
     const follow = ({ type }: Event) => {
       printing.value = type === "beforeprint";
     };

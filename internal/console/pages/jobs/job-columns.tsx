@@ -27,13 +27,13 @@ export const jobColumns = ({ now }: Pick<App, "now">): readonly Column<ListedJob
     id: "target",
     title: "Target",
     wide: true,
-    show: (job) => <span class="mono">{job.target ?? job.schedule ?? "list"}</span>,
+    show: (job) => (
+      <span class="mono snug" title={job.target}>
+        {job.target ?? job.schedule ?? "list"}
+      </span>
+    ),
     by: (job) => job.target ?? "",
   },
-  monoColumn("files", "Files", ({ content }) => content && contentCell(content), {
-    wide: true,
-    unsorted: true,
-  }),
   textColumn("by", "By", byWords, { wide: true }),
   {
     id: "took",
@@ -44,6 +44,10 @@ export const jobColumns = ({ now }: Pick<App, "now">): readonly Column<ListedJob
       to === undefined ? "" : <Duration ms={Date.parse(to) - Date.parse(from)} />,
   },
   timeColumn(now, "at", "Created", (job) => job.created_at),
+  monoColumn("files", "Files", ({ content }) => content && contentCell(content), {
+    wide: true,
+    unsorted: true,
+  }),
 ];
 
 /** Who asked for a job, and what made it where that was not the request itself. */

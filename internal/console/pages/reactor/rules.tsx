@@ -69,7 +69,7 @@ const ruleColumns = (
         <>
           <Status word="open" outcome="failed" />{" "}
           <span class="muted">
-            until <Time at={until} now={now} />
+            closes <Time at={until} now={now} />
           </span>{" "}
           {reset !== undefined && (
             <Button kind="in-row" aria-label={`Close the breaker of ${name}`} onClick={() => reset(name)}>
@@ -89,15 +89,19 @@ const ruleColumns = (
         {fired.toLocaleString("en")}
         {last !== undefined && (
           <span class="muted wide">
-            , last <Time at={last} now={now} />
+            , <Time at={last} now={now} />
           </span>
         )}
       </span>
     ),
     by: ({ fired = 0 }) => fired,
   },
-  monoColumn("match", "Tags", ({ match }) => match.join(" "), unsorted),
-  monoColumn("source", "Source", ({ source }) => source ?? "*", wide),
+  monoColumn(
+    "match",
+    "Tags",
+    ({ match, source }) => `${match.join(" ")}${source === undefined ? "" : ` from ${source}`}`,
+    unsorted,
+  ),
   monoColumn("when", "When", ({ when }) => when.join(" and "), wide),
   { id: "actions", title: "Does", wide: true, show: ({ actions }) => actions.join(", ") },
   {
