@@ -36,10 +36,10 @@ test("a pager shows the result, and one that ends early ends it without an error
 });
 
 test("a pager gets the keys of the terminal, and Ctrl-C is for it alone", async () => {
-  const asking = start({ SVC_PAGER: "head -n 1; echo more; read answer < /dev/tty; echo read $answer" });
-  await asking.shows("more");
-  asking.type("q\n");
-  expect([await asking.exit, asking.shown]).toEqual([0, "{\r\nmore\r\nq\r\nread q\r\n"]);
+  const prompted = start({ SVC_PAGER: "head -n 1; echo more; read answer < /dev/tty; echo read $answer" });
+  await prompted.shows("more");
+  prompted.type("q\n");
+  expect([await prompted.exit, prompted.shown]).toEqual([0, "{\r\nmore\r\nq\r\nread q\r\n"]);
   const stopping = start({
     SVC_PAGER: "trap 'echo stopped; exit 0' INT; head -n 1; echo begun; read answer < /dev/tty",
   });
