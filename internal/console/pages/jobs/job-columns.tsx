@@ -50,7 +50,7 @@ export const jobColumns = ({ now }: Pick<App, "now">): readonly Column<ListedJob
   }),
 ];
 
-/** Who asked for a job, and what made it where that was not the request itself. */
+/** The caller of a job, and what made it where that was not the request itself. */
 const byWords = ({ created_by: by, source }: ListedJob): string =>
   source === undefined || source === "operator" || source === by ? by : `${by}, ${source}`;
 
