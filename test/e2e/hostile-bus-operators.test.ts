@@ -376,8 +376,12 @@ test("records that are made with other keys are ignored by every master", async 
   nothingRan();
 });
 
+/** The audit first: each case adds a hundred entries to it, and all of them are stored again in its own case. */
+const edited = (Object.keys(assets) as AssetName[]).toSorted(
+  (one, other) => Number(other === "audit") - Number(one === "audit"),
+);
 describe("who edits", () => {
-  test.each(Object.keys(assets) as AssetName[])("%s gains nothing", async (asset) => {
+  test.each(edited)("%s gains nothing", async (asset) => {
     const restore = await intruder.snapshot(asset);
     for (const { what, run } of await intruder.attacksOn(asset)) {
       await run();

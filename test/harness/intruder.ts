@@ -44,7 +44,7 @@ export async function startIntruder(of: TestBus): Promise<Intruder> {
       if (error !== null || /^(?:_INBOX|\$JS|\$SYS)/.test(subject)) return;
       const copy = Uint8Array.from(data);
       if (isRequest(subject, copy)) requests.push({ subject, data: copy });
-      else if (head?.has("KV-Operation") !== true) seen.set(subject, [...(seen.get(subject) ?? []), copy]);
+      else if (head?.has("KV-Operation") !== true) seen.getOrInsert(subject, []).push(copy);
     },
   });
   await bus.nats.flush();
