@@ -30,6 +30,8 @@ const flags = readFlags({
   pending: ["10000", "5"],
   /** Seconds after an attack until memory is read again. */
   settle: ["20", "0"],
+  /** Of the attacker, who has a machine of its own in a fleet: here it gets what is left of the processors. */
+  nice: ["19", "0"],
   only: "",
 });
 const runs = flags.count("runs");
@@ -103,8 +105,10 @@ async function measure(name: string, attack: Attack): Promise<string[]> {
   });
   const [began, cpu] = [systemClock.monotonic(), cpuSecondsOf(pid)];
   const attacker = Bun.spawn(
-    // The attacker of a fleet has a machine of its own: here it gets what is left of the processors.
-    ["nice", "-n", "19", process.execPath, join(import.meta.dir, "generator.ts"), JSON.stringify(attack)],
+    [
+      ...["nice", "-n", `${flags.count("nice", 0)}`],
+      ...[process.execPath, join(import.meta.dir, "generator.ts"), JSON.stringify(attack)],
+    ],
     { stdin: "ignore", stdout: "pipe", stderr: "inherit" },
   );
   await attacker.stdout.getReader().read();
