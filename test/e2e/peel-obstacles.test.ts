@@ -183,6 +183,6 @@ test("a frozen master that takes the hello of a peel holds it up for about a sec
   expect(isTaken).toBe(true);
   const startedAt = systemClock.monotonic();
   await next;
-  expect(systemClock.monotonic() - startedAt).toBeLessThan(3_500);
+  expect(systemClock.monotonic() - startedAt).toBeLessThan(5_000);
   await masters.drain();
 }, 60_000);

@@ -200,7 +200,7 @@ test("without a master svc status and svc doctor say so", async () => {
   const begun = systemClock.monotonic();
   const shown = await cli(alone, "status");
   expect(shown).toMatchObject({ exit: 1, stderr: expect.stringContaining("no master is answering") });
-  expect(systemClock.monotonic() - begun).toBeLessThan(5_000);
+  expect(systemClock.monotonic() - begun).toBeLessThan(10_000);
   const direct = await cli(alone, "status", "--direct");
   expect(direct).toMatchObject({ exit: 0, stdout: expect.stringContaining("no master is running") });
   const examined = await cli(alone, "doctor");
