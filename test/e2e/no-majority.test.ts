@@ -439,7 +439,7 @@ async function tryWithoutMajority(cluster: TestCluster, master: TestMaster, bus:
 }
 
 // Servers of a new cluster may need half a minute (startCluster).
-setDefaultTimeout(150_000);
+setDefaultTimeout(300_000);
 
 test("without a majority of the bus every request to its storage is answered with 503, and works again afterwards", async () => {
   await using cluster = await startCluster();
@@ -452,4 +452,4 @@ test("without a majority of the bus every request to its storage is answered wit
   } finally {
     await bus.nats.close();
   }
-}, 150_000);
+}, 300_000);

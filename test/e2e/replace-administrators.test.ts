@@ -27,7 +27,7 @@ import { until } from "../harness/until.ts";
 
 // The administrators on peels change by a statement of an administrator, and by nothing that a master has.
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(150_000);
 
 const [root, carl, eve] = [newOperator("root"), newOperator("carl"), newOperator("eve")];
 const files = temporaryDirectory("replace-administrators");

@@ -14,7 +14,7 @@ import { until } from "../harness/until.ts";
 // each step, right after the step was stored and before it is executed. Masters are separate processes. The
 // peels are simulated, and record each job they run.
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(150_000);
 
 const names = ["peel-a", "peel-b", "peel-c", "peel-d"];
 /** Of the second wave; the first has peel-a, and the last peel-d. */

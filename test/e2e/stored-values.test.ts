@@ -34,7 +34,7 @@ import { until } from "../harness/until.ts";
 // A whole run of a fleet, during which every value that is written to a bucket is kept: readers in any
 // language need MessagePack alone.
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(150_000);
 
 const rules = rulesDirectory(`
 rules:
@@ -96,7 +96,7 @@ beforeAll(async () => {
     clock: systemClock,
     log,
   });
-}, 60_000);
+}, 150_000);
 afterAll(async () => {
   await peel?.[Symbol.asyncDispose]();
   await operator?.nats.close();
