@@ -21,7 +21,7 @@ export interface Running {
   isMarked: boolean;
 }
 
-const lookMs = 100;
+const pauseMs = 100;
 
 /** @returns the processes with the mark, and those that they started with an environment of its own, but not `self` */
 export function startedUnder(all: readonly Running[], self: number): number[] {
@@ -36,7 +36,7 @@ export function startedUnder(all: readonly Running[], self: number): number[] {
 }
 
 /**
- * Ends what was started with this mark in its environment: first by asking, after a while by force.
+ * Ends what was started with this mark in its environment: first with SIGTERM, after a while by force.
  *
  * @param mark `NAME=value`
  * @param patienceMs how long programs have to put back what they changed
@@ -45,20 +45,21 @@ export function startedUnder(all: readonly Running[], self: number): number[] {
 export async function endStarted(mark: string, patienceMs: number): Promise<string[]> {
   const began = systemClock.monotonic();
   const directories = new Set<string>();
-  const asked: ProcessIdentity[] = [];
+  const signaled: ProcessIdentity[] = [];
   for (;;) {
     for (const pid of startedUnder(running(mark), process.pid)) {
       const found = identityOf(pid);
-      if (found === undefined || asked.some((one) => one.pid === pid && one.start === found.start)) continue;
-      asked.push(found);
+      if (found === undefined || signaled.some((one) => one.pid === pid && one.start === found.start))
+        continue;
+      signaled.push(found);
       for (const path of temporaryOf(pid)) directories.add(path);
       signal(pid, "SIGTERM");
     }
     // What lacks the mark is no longer found by its parent when that has ended.
-    const left = asked.filter(isRunning);
+    const left = signaled.filter(isRunning);
     if (left.length === 0) return [...directories];
     if (systemClock.monotonic() - began > patienceMs) for (const { pid } of left) signal(pid, "SIGKILL");
-    await sleep(systemClock, lookMs);
+    await sleep(systemClock, pauseMs);
   }
 }
 
