@@ -1,5 +1,13 @@
 import { idsCommand } from "../../program/command-line/mod.ts";
-import { followsWord, type Place, pathsBelow, quoted, valuedPaths } from "./places.ts";
+import { argumentCases, restCases, valueCases } from "./cases.ts";
+import { type Place, pathsBelow, quoted, valuedPaths } from "./places.ts";
+
+/** The branches of its `case`. */
+const shell = {
+  pattern: (text: string) => `${text})`,
+  setWords: (values: readonly string[]) => `words=${quoted(values.join(" "))}`,
+  first: 0,
+};
 
 /**
  * The completion script for bash. It does not use `compgen -W` for data from the bus: that would expand each
@@ -37,7 +45,7 @@ _svc() {
   current=\${current#[\\"\\']}
   if [[ -n $taking ]]; then
     case "$at $taking" in
-${valueCases(places)}
+${valueCases(places, shell)}
     esac
   else
     case "$at" in
@@ -45,10 +53,10 @@ ${places.map(({ path, ...place }) => `      ${quoted(path)}) words=${quoted(choi
     esac
     if [[ $current != -* ]]; then
       case "$at $position" in
-${argumentCases(places)}
+${argumentCases(places, shell)}
       esac
       case "$at" in
-${restCases(places)}
+${restCases(places, shell)}
       esac
     fi
   fi
@@ -70,39 +78,4 @@ complete -o default -F _svc svc
 
 function choices({ commands, options }: Omit<Place, "path">): string {
   return [...commands, ...options].map(({ word }) => word).join(" ");
-}
-
-function valueCases(places: readonly Place[]): string {
-  return places
-    .flatMap(({ path, valued }) =>
-      valued.flatMap(({ option, values, ids }) => {
-        if (ids === undefined && values.length === 0) return [];
-        const set = ids === undefined ? `words=${quoted(values.join(" "))}` : `ids=${ids}`;
-        return [`      ${quoted(`${path} ${option}`)}) ${set} ;;`];
-      }),
-    )
-    .join("\n");
-}
-
-function argumentCases(places: readonly Place[]): string {
-  return places
-    .flatMap(({ path, arguments: found }) =>
-      found.map(({ position, ids }) => {
-        const before = followsWord({ position, ids }) ? ` before=\${given[${position - 1}]}` : "";
-        return `        ${quoted(`${path} ${position}`)}) ids=${ids}${before} ;;`;
-      }),
-    )
-    .join("\n");
-}
-
-/** Where all remaining words have one kind, which the word before the first of them decides. */
-function restCases(places: readonly Place[]): string {
-  return places
-    .flatMap(({ path, rest }) => {
-      if (rest === undefined) return [];
-      const { position, ids } = rest;
-      const set = `ids=${ids} before=\${given[${position - 1}]}`;
-      return [`        ${quoted(path)}) if ((position >= ${position})); then ${set}; fi ;;`];
-    })
-    .join("\n");
 }

@@ -1,5 +1,13 @@
 import { idsCommand } from "../../program/command-line/mod.ts";
-import { followsWord, type Place, pathsBelow, quoted, valuedPaths } from "./places.ts";
+import { argumentCases, restCases, valueCases } from "./cases.ts";
+import { type Place, pathsBelow, quoted, valuedPaths } from "./places.ts";
+
+/** The branches of its `case`. */
+const shell = {
+  pattern: (text: string) => `(${text})`,
+  setWords: (values: readonly string[]) => `found=(${values.map(quoted).join(" ")})`,
+  first: 1,
+};
 
 /** The completion script for zsh. */
 export function zshScript(places: readonly Place[]): string {
@@ -33,7 +41,7 @@ _svc() {
   fi
   if [[ -n $taking ]]; then
     case "$at $taking" in
-${valueCases(places)}
+${valueCases(places, shell)}
     esac
   else
     case "$at" in
@@ -46,10 +54,10 @@ ${places
     esac
     if [[ \${words[CURRENT]} != -* ]]; then
       case "$at $position" in
-${argumentCases(places)}
+${argumentCases(places, shell)}
       esac
       case "$at" in
-${restCases(places)}
+${restCases(places, shell)}
       esac
     fi
   fi
@@ -68,40 +76,4 @@ ${restCases(places)}
 }
 if [[ \${funcstack[1]} == _svc ]]; then _svc "$@"; else compdef _svc svc; fi
 `;
-}
-
-function valueCases(places: readonly Place[]): string {
-  return places
-    .flatMap(({ path, valued }) =>
-      valued.flatMap(({ option, values, ids }) => {
-        if (ids === undefined && values.length === 0) return [];
-        const set = ids === undefined ? `found=(${values.map(quoted).join(" ")})` : `ids=${ids}`;
-        return [`      (${quoted(`${path} ${option}`)}) ${set} ;;`];
-      }),
-    )
-    .join("\n");
-}
-
-function argumentCases(places: readonly Place[]): string {
-  return places
-    .flatMap(({ path, arguments: found }) =>
-      found.map(({ position, ids }) => {
-        const before = followsWord({ position, ids }) ? ` before=\${given[${position}]}` : "";
-        return `        (${quoted(`${path} ${position}`)}) ids=${ids}${before} ;;`;
-      }),
-    )
-    .join("\n");
-}
-
-/** Where all remaining words have one kind, which the word before the first of them decides. */
-function restCases(places: readonly Place[]): string {
-  return places
-    .flatMap(({ path, rest }) => {
-      if (rest === undefined) return [];
-      const { position, ids } = rest;
-      return [
-        `        (${quoted(path)}) if ((position >= ${position})); then ids=${ids} before=\${given[${position}]}; fi ;;`,
-      ];
-    })
-    .join("\n");
 }
