@@ -31,7 +31,7 @@ export const everyTarget: readonly EveryTarget[] = [
   { target: "formulas", needs: { variable: "FORMULAS", fallback: "../shared/formulas" } },
   { target: "jinja-fuzz" },
   { target: "exports" },
-  { target: "api-fuzz", short: ["EXAMPLES=2"] },
+  { target: "api-fuzz", short: ["EXAMPLES=2", "ROLES=admin,none"] },
   { target: "release" },
   { target: "packages" },
   { target: "rpms" },
