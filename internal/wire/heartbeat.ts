@@ -22,6 +22,8 @@ const fields = {
   administrators: lenient(v.string()),
   /** While another program listens on its `health_addr`. */
   health: lenient(v.literal("off")),
+  /** While its data directory has no room: it takes no job that changes something. */
+  disk: lenient(v.literal("full")),
   /** The site whose commands it receives. */
   site: hidden(lenient(v.pipe(v.string(), v.check(isSiteName)))),
   /** The process that sent it. */

@@ -161,13 +161,13 @@ export function nextOf(doctor: string, step: string): string {
   return next;
 }
 
-/** A small disk for the bus, in a mount namespace of the master. */
-export function withSmallDisk(megabytes: number): (fleet: SingleHost) => readonly string[] {
+/** A small disk for the bus, in a mount namespace of the master. @param inodes how many files it takes */
+export function withSmallDisk(megabytes: number, inodes = 0): (fleet: SingleHost) => readonly string[] {
   return ({ dir }) => {
     const store = join(dir, "bus", "store");
     mkdirSync(store, { recursive: true });
     const asRoot = process.getuid?.() === 0 ? [] : ["--map-root-user"];
-    const mount = `mount -t tmpfs -o size=${megabytes}m,mode=700 none "$0" && exec "$@"`;
+    const mount = `mount -t tmpfs -o size=${megabytes}m,nr_inodes=${inodes},mode=700 none "$0" && exec "$@"`;
     return ["unshare", ...asRoot, "--mount", "sh", "-c", mount, store];
   };
 }

@@ -82,7 +82,7 @@ export function startSession(options: SessionOptions): Session {
   const heartbeat = startHeartbeat({
     ...options,
     site,
-    refused: local.counts.refused,
+    ...{ refused: local.counts.refused, isDiskFull: local.isDiskFull },
     lacksKey: () => lacksKey,
     ...(options.insistence === undefined ? {} : defined({ insistsOn: options.administrators })),
   });

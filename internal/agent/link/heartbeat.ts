@@ -43,6 +43,8 @@ export function startHeartbeat(options: {
   insistsOn?: { digest: string | undefined };
   /** Whether another program listens on `health_addr`. */
   isHealthOff?(): boolean;
+  /** Whether its data directory has no room. */
+  isDiskFull?(): boolean;
   /** The site whose commands it receives. */
   site?: { readonly current: string | undefined };
   clock: Clock;
@@ -65,6 +67,7 @@ export function startHeartbeat(options: {
         // Empty where it knows none.
         administrators: options.insistsOn && (options.insistsOn.digest ?? ""),
         health: options.isHealthOff?.() === true ? ("off" as const) : undefined,
+        disk: options.isDiskFull?.() === true ? ("full" as const) : undefined,
         site: options.site?.current,
         instance: options.instance?.(),
         leaving_after: leavingAfter,

@@ -437,6 +437,8 @@ const hints: Record<string, string> = {
   AUTHORIZATION_VIOLATION: "the server refused these credentials",
   SERVER_OPT_NA: "the server does not offer TLS",
   TIMEOUT: "no answer in time",
+  CERT_NOT_YET_VALID:
+    "its certificate is not valid yet: set the clock of this host (timedatectl set-ntp true), then that of the bus",
 };
 
 function busReason(thrown: unknown): string {

@@ -3,6 +3,7 @@ import * as v from "valibot";
 import { type Clock, sleep } from "../../base/clock.ts";
 import { attempt, SvcError } from "../../base/errors.ts";
 import { isErrno, readTextIfPresent, secretMode, writeFileAtomic } from "../../base/files/file.ts";
+import { writing } from "../../base/files/new-files.ts";
 import type { Log } from "../../base/log.ts";
 import { executableOf, identityOf, isRunning } from "../../base/process/process-stat.ts";
 
@@ -18,7 +19,8 @@ export function recordServer(path: string, server: number, program: string): voi
   const [child, master] = [identityOf(server), identityOf(process.pid)];
   // Without /proc, as on macOS, the process could not be identified later.
   if (child === undefined || master === undefined) return;
-  writeFileAtomic(path, `${JSON.stringify({ server: child, program, master })}\n`, secretMode);
+  const text = `${JSON.stringify({ server: child, program, master })}\n`;
+  writing(path, () => writeFileAtomic(path, text, secretMode));
 }
 
 /** Removes the record after the bus has stopped. */

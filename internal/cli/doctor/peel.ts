@@ -192,6 +192,13 @@ function judgeHeartbeat(beat: Awaited<ReturnType<PeelReads["beat"]>>, context: D
     };
   }
   const message = `${ageOf(beat.stored_at, context)} ago`;
+  if (beat.disk === "full") {
+    return {
+      level: "fail",
+      message: `${message}, and its data directory has no room: it takes no job that changes something`,
+      next: "make room on the disk of its data directory (/var/lib/svc by default), on its host: it continues by itself",
+    };
+  }
   const difference = clockDifferenceOf({ ...beat, storedAt: beat.stored_at });
   if (difference === undefined) return { level: "ok", message };
   return {

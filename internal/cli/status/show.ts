@@ -172,6 +172,7 @@ function tablesOf(status: FleetStatus): [Columns, string[][]][] {
       { "REFUSED COMMANDS": "text", COUNT: "prose" },
       peels.refusing.map((one) => [displayPeelId(one.peel_id), countsOf(one.commands_refused)]),
     ],
+    [{ "DISK FULL": "text" }, (peels.full_disks ?? []).map((peel) => [displayPeelId(peel)])],
     [{ "HEALTH OFF": "text" }, peels.without_health.map((peel) => [displayPeelId(peel)])],
     [{ "EXPIRES WITHIN 30 DAYS": "text", AT: "until" }, ending.map(({ what, ends_at }) => [what, ends_at])],
   ];

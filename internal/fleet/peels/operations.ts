@@ -149,6 +149,9 @@ export const surveyPeels = operation({
         v.array(v.object({ peel_id: peelId, commands_refused: counted(v.string()) })),
         "Those that refused commands since their start, by reason",
       ),
+      full_disks: v.exactOptional(
+        described(v.array(v.string()), "Encoded ids of those whose data directory has no room"),
+      ),
       without_health: described(
         v.array(v.string()),
         "Encoded ids of those on whose `health_addr` another program listens",

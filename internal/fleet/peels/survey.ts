@@ -65,6 +65,7 @@ function judgeBeats(beats: readonly Stored<Heartbeat>[]) {
     refusing: beats.flatMap(({ key, commands_refused }) =>
       commands_refused === undefined ? [] : [{ peel_id: key, commands_refused }],
     ),
+    full_disks: beats.flatMap(({ key, disk }) => (disk === undefined ? [] : [key])).slice(0, maxListed),
     without_health: beats
       .flatMap(({ key, health }) => (health === undefined ? [] : [key]))
       .slice(0, maxListed),

@@ -12,7 +12,7 @@ import {
   surveyServers,
 } from "../../bus/servers/mod.ts";
 import { judgeClock, judgeEnd } from "./findings.ts";
-import type { Finding, Step } from "./step.ts";
+import { type Finding, type Step, setClock } from "./step.ts";
 
 /** A master that runs the bus issues its certificate; for any other bus, an operator does. */
 const renewBusCertificate =
@@ -82,6 +82,9 @@ export function busSteps(
           const { notAfter, problem } = await inspectCertificate(placeOf(url), options);
           const ends = judgeEnd("the certificate of the bus", notAfter, clock.now(), renewBusCertificate);
           if (problem === undefined || ends.level === "fail") return ends;
+          if (problem === "CERT_NOT_YET_VALID") {
+            return { level: "fail", message: `the certificate of ${url} is not valid yet`, next: setClock };
+          }
           return {
             level: "fail",
             message: `the certificate of ${url} is not trusted: ${problem}`,

@@ -79,3 +79,11 @@ test("a text that others chose adds no line and no control character", () => {
   expect(lines).toHaveLength(2);
   expect(lines.join("")).not.toContain("\u001b");
 });
+
+test("a step that fails by the clock of this host has that as its next step", async () => {
+  const check = () => {
+    throw new SvcError("forbidden", "it was signed 2h ahead: set the clock of your host, or send it again");
+  };
+  const [found] = await takeSteps([{ name: "storage", next: "restart the bus", check }], {});
+  expect(found?.next).toBe("timedatectl set-ntp true, on this host: its clock is wrong");
+});

@@ -26,6 +26,9 @@ export interface Step<Context> {
   readonly next?: string | ((context: Context) => string);
 }
 
+/** The next step where the clock of this host is wrong. */
+export const setClock = "timedatectl set-ntp true, on this host: its clock is wrong";
+
 /** The result of a step. */
 export interface StepResult extends Finding {
   step: string;
@@ -89,9 +92,14 @@ async function takeStep<Context>(
     return await (late === undefined ? checking : abortable(checking, late));
   } catch (thrown) {
     const message = thrown instanceof SvcError ? thrown.message : describeError(thrown);
-    const next = typeof step.next === "function" ? step.next(context) : step.next;
+    const next = ofClock(message) ?? (typeof step.next === "function" ? step.next(context) : step.next);
     return { level: "fail", message, ...defined({ next }) };
   }
+}
+
+/** What to do where a wrong clock of this host is why masters refuse, whatever the step is about. */
+function ofClock(message: string): string | undefined {
+  return message.includes("set the clock of your host") ? setClock : undefined;
 }
 
 /** Creates a value on first use, and returns the same value afterwards. */

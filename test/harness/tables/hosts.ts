@@ -64,6 +64,7 @@ export const hostTables: Samples = {
           ...{ states: {}, alive: many, silent: [name], silent_count: 1, versions: {} },
           wrong_clocks: [{ ...namesOf(name), ahead_ms: many }],
           refusing: [{ ...namesOf(name), commands_refused: { expired: many, unknown_key: many } }],
+          full_disks: [name],
           without_health: [name],
           insisting: 0,
         },
