@@ -1,5 +1,5 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { binaries } from "../harness/fleet.ts";
 import { startProgram } from "../harness/process.ts";
@@ -12,16 +12,17 @@ test("the disk of a peel is full: status and doctor name it, and jobs run again 
   const { fleet } = stage;
   const data = join(fleet.dir, "small");
   mkdirSync(data);
+  const busCa = join(fleet.dir, "peel", "auth", "bus-ca.crt");
   const asRoot = process.getuid?.() === 0 ? [] : ["--map-root-user"];
-  const mount = 'mount -t tmpfs -o size=2m,mode=700 none "$0" && exec "$@"';
+  const mount =
+    'mount -t tmpfs -o size=2m,mode=700 none "$0" && mkdir "$0/auth" && cp "$1" "$0/auth" && shift && exec "$@"';
   const argv = [binaries.peel, "--config", join(fleet.dir, "peel.yaml"), "--id", "web-1", "--health-addr"];
   await using peel = startProgram(
-    ["unshare", ...asRoot, "--mount", "sh", "-c", mount, data, ...argv, "127.0.0.1:0"],
-    { cwd: fleet.dir, env: { SVC_DATA_DIR: data, SVC_BUS_CA: "" } },
+    ["unshare", ...asRoot, "--mount", "sh", "-c", mount, data, busCa, ...argv, "127.0.0.1:0"],
+    { cwd: fleet.dir, env: { SVC_DATA_DIR: data } },
   );
   const seen = join(`/proc/${peel.pid}/root`, data);
   await peel.waitFor("waiting for an operator");
-  cpSync(join(fleet.dir, "peel", "auth", "bus-ca.crt"), join(seen, "auth", "bus-ca.crt"));
   await fleet.svc("enroll", "approve", "--match", "*", "--yes");
   await peel.waitFor("peel connected");
   const filler = join(seen, "filler");

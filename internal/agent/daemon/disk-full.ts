@@ -2,9 +2,9 @@ import { statfsSync } from "node:fs";
 import { attempt } from "../../base/errors.ts";
 
 /** With less, the record of jobs or the return of one may not fit. */
-const leastBytes = 256 * 1024;
+const minBytes = 256 * 1024;
 /** An entry of the outbox is a file, and so is what replaces a file. */
-const leastFiles = 16;
+const minFiles = 16;
 
 /** Whether the disk of a directory has no room for what a job writes; not where the system does not say. */
 export function isDiskFull(
@@ -14,5 +14,5 @@ export function isDiskFull(
   const found = attempt(() => read.statfsSync(directory));
   if (found === undefined) return false;
   // A file system without a limit of inodes counts none.
-  return found.bavail * found.bsize < leastBytes || (found.files > 0 && found.ffree < leastFiles);
+  return found.bavail * found.bsize < minBytes || (found.files > 0 && found.ffree < minFiles);
 }

@@ -61,16 +61,13 @@ export function startHeartbeat(options: {
     const areKeysReported = commandKeys.current.length > 1 || lacksKey();
     const value = encodeHeartbeat({
       ...{ peel_id: peelId, version, started_at: startedAt, sent_at: rfc3339(clock.now()) },
+      ...troublesOf(options),
       ...defined({
         commands_refused: counted.length === 0 ? undefined : Object.fromEntries(counted),
         knows_command_keys: areKeysReported ? [...commandKeys.current] : undefined,
         // Empty where it knows none.
         administrators: options.insistsOn && (options.insistsOn.digest ?? ""),
-        health: options.isHealthOff?.() === true ? ("off" as const) : undefined,
-        disk: options.isDiskFull?.() === true ? ("full" as const) : undefined,
-        site: options.site?.current,
-        instance: options.instance?.(),
-        leaving_after: leavingAfter,
+        ...{ site: options.site?.current, instance: options.instance?.(), leaving_after: leavingAfter },
       }),
     });
     return connection.request(keySubject("peel-heartbeat", peelId), value, withinMs);
@@ -108,5 +105,13 @@ export function startHeartbeat(options: {
         log.debug("goodbye not stored", { reason: describeError(thrown) });
       }
     },
+  };
+}
+
+/** What is wrong on its host, while it is. */
+function troublesOf(host: { isHealthOff?(): boolean; isDiskFull?(): boolean }) {
+  return {
+    ...(host.isHealthOff?.() === true ? { health: "off" as const } : {}),
+    ...(host.isDiskFull?.() === true ? { disk: "full" as const } : {}),
   };
 }
