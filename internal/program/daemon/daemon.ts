@@ -1,5 +1,6 @@
 import { systemClock } from "../../base/clock.ts";
 import { describeError, meaningOf, toSvcError } from "../../base/errors.ts";
+import { ignoredVariables, readVariables } from "../../base/ignored-variables.ts";
 import { createLog, type Log, type LogLevel, type logFormats } from "../../base/log.ts";
 import { createMessages } from "../../base/messages.ts";
 import { createJournalLog } from "../../base/service/journal.ts";
@@ -30,7 +31,7 @@ export interface DaemonContext {
 
 export interface DaemonOptions<Values> {
   /** Name of the program, for messages. */
-  name: string;
+  name: "svc-master" | "svc-peel";
   /** Reads command line and configuration. @throws SvcError */
   load(): Invocation<Values>;
   /** Runs until the signal aborts. A throw before that is fatal. */
@@ -91,6 +92,14 @@ async function runUntilSignal<Values extends LogValues>(
   process.on("SIGTERM", onSignal);
   process.on("SIGINT", onSignal);
   log.info("starting", { program: options.name, version, config: file });
+  const variables = ignoredVariables(options.name, process.env);
+  // A watchdog has said it of the environment that its peel has from it.
+  if (variables.length > 0 && process.env.SVC_WATCHDOG === undefined) {
+    log.warn("environment variables are ignored", {
+      variables,
+      next: `set them in the configuration or with flags: of the environment, ${options.name} reads ${readVariables[options.name].join(", ")}`,
+    });
+  }
   try {
     await options.run(values, { log, signal: stopping.signal, service });
   } catch (thrown) {
