@@ -90,7 +90,7 @@ host: build tools host-packages ## Run the states of a whole system in private c
 	@release/run-tests.sh $(if $(FORMULAS),./test/e2e/formulas.host.ts) $(addprefix ./test/e2e/,$(addsuffix .host.ts,$(HOST)))
 
 # Tests of the host, each a file test/e2e/NAME.host.ts.
-HOST = private-root system-states mount-states service-states salt-states package-states firewall-states lvm-states selinux-states database-states docker-states secrets-states watchdog
+HOST = private-root system-states mount-states service-states salt-states package-states firewall-states lvm-states selinux-states database-states docker-states secrets-states watchdog ipv6-fleet
 
 .PHONY: exports
 exports: build tools ## Show a fleet to a real Prometheus and a real Ansible (Debian's package and PyPI's, below .tools).
