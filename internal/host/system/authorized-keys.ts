@@ -13,6 +13,12 @@ const types =
   "(?:sk-)?(?:ssh|ecdsa)-[a-z0-9-]+(?:@openssh\\.com)?|ecdsa-sha2-nistp(?:256|384|521)|ssh-(?:rsa|dss|ed25519)";
 const lineForm = new RegExp(`^(?:(.+?)\\s+)?(${types})\\s+(AAAA[A-Za-z0-9+/]*=*)(?:\\s+(.*?))?\\s*$`);
 
+/** The type of a key, which may be given without its prefix: `ed25519`. */
+export function keyType(written: string): string {
+  if (/^(?:rsa|dss|ed25519)$/.test(written)) return `ssh-${written}`;
+  return written === "ecdsa" ? "ecdsa-sha2-nistp256" : written;
+}
+
 /** @returns `undefined` for a comment or anything else that is not a key */
 export function parseKey(line: string): AuthorizedKey | undefined {
   if (/^\s*(#|$)/.test(line)) return undefined;
@@ -26,6 +32,11 @@ export function formatKey({ type, key, options, comment }: AuthorizedKey): strin
   return `${head}${type} ${key}${comment === "" ? "" : ` ${comment}`}`;
 }
 
+/** Whether several entries have a key: SSH tries the next one where the options of one do not fit. */
+export function isRepeated(text: string, key: string): boolean {
+  return text.split("\n").filter((line) => parseKey(line)?.key === key).length > 1;
+}
+
 /** Finds the entry of a key, regardless of its options. */
 export function findKey(text: string, key: string): AuthorizedKey | undefined {
   return text
@@ -34,13 +45,16 @@ export function findKey(text: string, key: string): AuthorizedKey | undefined {
     .find((each) => each?.key === key);
 }
 
-/** Replaces the entry with the same key, or appends the entry. */
+/** Replaces the first entry with the same key, and removes others; or appends the entry. */
 export function withKey(text: string, entry: AuthorizedKey): string {
   const lines = linesOf(text);
-  const at = lines.findIndex((line) => parseKey(line)?.key === entry.key);
-  if (at === -1) lines.push(formatKey(entry));
-  else lines[at] = formatKey(entry);
-  return lines.map((line) => `${line}\n`).join("");
+  const isSame = (line: string) => parseKey(line)?.key === entry.key;
+  const first = lines.findIndex(isSame);
+  const next =
+    first === -1
+      ? [...lines, formatKey(entry)]
+      : lines.flatMap((line, at) => (at === first ? [formatKey(entry)] : isSame(line) ? [] : [line]));
+  return next.map((line) => `${line}\n`).join("");
 }
 
 export function withoutKey(text: string, key: string): string {

@@ -26,3 +26,20 @@ test.each([
     `${kept}no-pty ssh-ed25519 ${one} ann${end}`,
   );
 });
+
+test("a key that is there twice is there once, with its options alone", async () => {
+  const from = { options: ['from="10.0.0.0/8"'] };
+  const line = `from="10.0.0.0/8" ssh-ed25519 ${one} ann\n`;
+  const twice = `${line}# people\nssh-ed25519 ${one} other\n`;
+  expect(await edited("present", twice, `ssh-ed25519 ${one} ann`, from)).toBe(`${line}# people\n`);
+  expect(await edited("absent", twice, `ssh-ed25519 ${one}`)).toBe("# people\n");
+});
+
+test.each([
+  ["ed25519", "ssh-ed25519"],
+  ["rsa", "ssh-rsa"],
+  ["ecdsa", "ecdsa-sha2-nistp256"],
+  ["ssh-dss", "ssh-dss"],
+])("the type %s is %s", async (enc, type) => {
+  expect(await edited("present", "", one, { enc })).toBe(`${type} ${one}\n`);
+});

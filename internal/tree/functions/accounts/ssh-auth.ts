@@ -6,6 +6,8 @@ import {
   type AuthorizedKey,
   findKey,
   formatKey,
+  isRepeated,
+  keyType,
   parseKey,
   withKey,
   withoutKey,
@@ -27,7 +29,9 @@ import { homePath, writeUserFile } from "./user-file.ts";
 
 const args = {
   user: arg.string("Owner of the file.", { required: true }),
-  enc: arg.string("Type of a key that is given only as Base64; ssh-rsa by default."),
+  enc: arg.string(
+    "Type of a key that is given only as Base64, such as ssh-ed25519 or ed25519; ssh-rsa by default.",
+  ),
   options: arg.strings("Options of the key, such as no-pty; none by default."),
   comment: arg.string("Comment after the key; the comment of the given key by default."),
   source: arg.strings("A file of keys instead of name, such as svc://ssh/alice.pub."),
@@ -57,7 +61,8 @@ export const sshAuthStates: readonly StateFunction[] = [
           const old = findKey(next, key.key);
           const wanted =
             given.comment === undefined && old !== undefined ? { ...key, comment: old.comment } : key;
-          if (old !== undefined && formatKey(old) === formatKey(wanted)) continue;
+          const isFine = old !== undefined && formatKey(old) === formatKey(wanted);
+          if (isFine && !isRepeated(next, key.key)) continue;
           next = withKey(next, wanted);
           changes[nameOf(key)] = { old: old === undefined ? "" : describe(old), new: describe(wanted) };
         }
@@ -103,7 +108,7 @@ async function keysOf(name: string, given: KeyArgs, context: StateContext): Prom
     if (keys.length === 0) throw new StateFailure(`${found.name} contains no public key`);
     return keys.map((key) => (options === undefined ? key : { ...key, options }));
   }
-  const key = parseKey(name) ?? parseKey(`${enc} ${name}`);
+  const key = parseKey(name) ?? parseKey(`${keyType(enc)} ${name}`);
   if (key === undefined || /[\n\r]/.test(name)) {
     throw new StateFailure(`${quote(name)} is not a public key`);
   }

@@ -3,6 +3,7 @@ import { quote } from "../../../base/cut.ts";
 import { keepLineEnds } from "../../../base/files/line-ends.ts";
 import { type ArgSpec, arg } from "../../../host/modules/mod.ts";
 import { localUsers } from "../../../host/system/accounts/mod.ts";
+import { keyType } from "../../../host/system/authorized-keys.ts";
 import {
   type HostKey,
   hasFingerprint,
@@ -71,7 +72,7 @@ export const sshKnownHostsStates: readonly StateFunction[] = [
       }
       const isKnown = (key: HostKey) => {
         if (given !== undefined) return key.type === given.type && key.key === given.key;
-        if (args.enc !== undefined && key.type !== typeOf(args.enc)) return false;
+        if (args.enc !== undefined && key.type !== keyType(args.enc)) return false;
         return args.fingerprint === undefined || hasFingerprint(key, args.fingerprint);
       };
       return planFile(name, args, context, async (text, isApplied) => {
@@ -169,7 +170,7 @@ async function scan(
       ? []
       : [
           "-t",
-          typeOf(enc)
+          keyType(enc)
             .replace(/^ssh-/, "")
             .replace(/^ecdsa-.*/, "ecdsa"),
         ];
@@ -188,16 +189,12 @@ async function scan(
   return keys;
 }
 
-function typeOf(enc: string): string {
-  return /^(?:rsa|dss|ed25519)$/.test(enc) ? `ssh-${enc}` : enc === "ecdsa" ? "ecdsa-sha2-nistp256" : enc;
-}
-
 function readKey(text: string, enc = "ssh-rsa"): HostKey | undefined {
   const words = text.trim().split(/\s+/);
   const at = words.findIndex((word) => /^AAAA[A-Za-z0-9+/]+={0,3}$/.test(word));
   const key = words[at];
   if (key === undefined || /[\n\r]/.test(text.trim())) return undefined;
-  return { type: at > 0 ? (words[at - 1] ?? "") : typeOf(enc), key };
+  return { type: at > 0 ? (words[at - 1] ?? "") : keyType(enc), key };
 }
 
 function refuseHost(host: string): string | undefined {

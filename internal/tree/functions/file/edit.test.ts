@@ -54,6 +54,18 @@ const cases: Case[] = [
   { state: "keyvalue", args: { key: "c", value: "1" }, before: "a=1", after: "a=1" },
   {
     state: "keyvalue",
+    args: { key_values: { PermitRootLogin: "no" }, separator: " ", append_if_not_found: true },
+    before: "Port 22\nMatch User joe\n  PasswordAuthentication no",
+    after: "Port 22\nPermitRootLogin no\nMatch User joe\n  PasswordAuthentication no\n",
+  },
+  {
+    state: "keyvalue",
+    args: { key: "b", value: "1", append_if_not_found: true },
+    before: "a=1\nMatch x\n",
+    after: "a=1\nMatch x\nb=1\n",
+  },
+  {
+    state: "keyvalue",
     args: { key: "a", value: "x", value_ignore_case: true },
     before: "a=X\n",
     after: "a=X\n",

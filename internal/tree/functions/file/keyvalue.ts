@@ -12,7 +12,9 @@ const args = {
   separator: arg.string(
     "What stands between key and value; = by default. White space around it in the file is kept.",
   ),
-  append_if_not_found: arg.boolean("Appends a line for each key that is missing; false by default."),
+  append_if_not_found: arg.boolean(
+    "Appends a line for each key that is missing, in front of the first Match of a configuration of SSH; false by default.",
+  ),
   prepend_if_not_found: arg.boolean("Inserts these lines before the first line instead."),
   search_only: arg.boolean("Changes nothing, and fails if a value differs."),
   ignore_if_missing: arg.boolean("Succeeds if the file does not exist."),
@@ -107,10 +109,17 @@ function withValues(text: string, wanted: ReadonlyMap<string, string>, options: 
     }
   }
   const isSame = missing.length === 0 || !(options.append_if_not_found || options.prepend_if_not_found);
-  const all = isSame ? lines : options.prepend_if_not_found ? [...missing, ...lines] : [...lines, ...missing];
+  const end = options.prepend_if_not_found ? 0 : endOf(lines, separator);
+  const all = isSame ? lines : [...lines.slice(0, end), ...missing, ...lines.slice(end)];
   const edited = textOfLines(all);
   // A last line without a line break keeps that, unless a line follows it.
   return isSame && !text.endsWith("\n") ? edited.slice(0, -1) : edited;
+}
+
+/** Where lines are appended: in a configuration of SSH, what stands below Match is for some connections only. */
+function endOf(lines: readonly string[], separator: string): number {
+  const match = separator.trim() === "" ? lines.findIndex((line) => /^\s*match\s/i.test(line)) : -1;
+  return match === -1 ? lines.length : match;
 }
 
 function readLine(

@@ -124,3 +124,16 @@ test("the times of a file are set to those that are given", async () => {
   await applyState(fileStates, "file.touch", path, { atime: 7 });
   expect(statSync(path)).toMatchObject({ atimeMs: 7000, mtimeMs: 6000 });
 });
+
+test.each([
+  ["json", '{"a": 1}', '{"a": 1, "z": 2}'],
+  ["yaml", "a: 1\r\n", "a: 1\r\nz: 2\r\n"],
+  ["toml", "a = 1\n", "a = 1\nz = 2\n"],
+])("a byte order mark in front of %s stays", async (serializer, before, after) => {
+  using directory = temporaryDirectory("serialize");
+  const path = join(directory.path, "x");
+  writeFileSync(path, `\ufeff${before}`);
+  const args = { dataset: { z: 2 }, merge_if_exists: true, serializer };
+  await proveHonest(directory.path, fileStates, "file.serialize", path, args);
+  expect(readFileSync(path, "utf8")).toBe(`\ufeff${after}`);
+});

@@ -96,7 +96,10 @@ function optionsOf(options: Plain | undefined): PlainMap | undefined {
 
 /** The text of an existing file with these data, and everything else in it as it is written. */
 async function merged(path: string, given: Plain, format: Format, options: PlainMap): Promise<string> {
-  const text = readFixed(path).toString("utf8");
+  const whole = readFixed(path).toString("utf8");
+  // Parsers do not expect the mark, and it stays.
+  const mark = whole.startsWith("\ufeff") ? "\ufeff" : "";
+  const text = whole.slice(mark.length);
   if (text.trim() === "") return write(given, format, options);
   if (format === "configparser")
     throw new StateFailure("merge_if_exists: use ini.options_present for this format");
@@ -104,14 +107,14 @@ async function merged(path: string, given: Plain, format: Format, options: Plain
   // Loaded here, because few runs need the parsers.
   if (format === "toml") {
     const { editToml } = await import("../documents/edit-toml.ts");
-    return keepLineEnds(text, (plain) => editToml(plain, given, path));
+    return mark + keepLineEnds(text, (plain) => editToml(plain, given, path));
   }
   if (format === "yaml") {
     const { editYaml } = await import("../documents/edit-yaml.ts");
-    return keepLineEnds(text, (plain) => editYaml(plain, given, path));
+    return mark + keepLineEnds(text, (plain) => editYaml(plain, given, path));
   }
   const { editJson } = await import("../documents/edit-json.ts");
-  return keepLineEnds(text, (plain) => editJson(plain, given, path, " ".repeat(indentIn(options))));
+  return mark + keepLineEnds(text, (plain) => editJson(plain, given, path, " ".repeat(indentIn(options))));
 }
 
 function indentIn({ indent }: PlainMap): number {
