@@ -8,6 +8,10 @@ import { compareWithMasters } from "./compare.ts";
 /** Maximum number of listed differences. `--output json` lists all. */
 const maxNamed = 20;
 
+const isMalformed = ({ problem }: { problem: string }) => problem === "malformed";
+const malformedNext =
+  "malformed: nothing can read it, so it has no effect; find out who wrote it. svc enroll revoke --key KEY takes the place of a revocation, svc enroll discard ID that of an enrollment";
+
 export const verifyCommand = command({
   name: "verify",
   description: "Compare the enrollments and revocations on the bus with the logs of all masters.",
@@ -28,6 +32,9 @@ export const verifyCommand = command({
       for (const one of results) {
         const problem = "error" in one ? one.error : one.problem;
         if (problem !== undefined) cli.say(`${one.master}: ${problem}`);
+      }
+      if (results.some((one) => !("error" in one) && one.differences.some(isMalformed))) {
+        cli.say(malformedNext);
       }
       const isEqual = results.every(
         (one) => !("error" in one) && one.differing === 0 && one.problem === undefined,

@@ -36,6 +36,19 @@ test("each difference between the bus and a log is named", () => {
   expect([found.logged, found.stored]).toEqual([4, 4]);
 });
 
+test("what nothing can read is named, and the index of enrollments is not", () => {
+  const odd = (key: string) => ({ key, value: Buffer.from([1]), revision: 1, storedAt: 0 });
+  const good = sampleStored("a");
+  const revocations = [odd("UNONSENSE")];
+  const enrollments = [entry(good), odd(sampleStored("b").key), odd("peel.web-1")];
+  const found = verificationOf([good], { enrollments, revocations }, judge);
+  expect(found.differences).toEqual([
+    { bucket: "enrollments", key: sampleStored("b").key, peelId: "", problem: "malformed" },
+    { bucket: "revocations", key: "UNONSENSE", peelId: "", problem: "malformed" },
+  ]);
+  expect(found.stored).toBe(1);
+});
+
 test("a record that no master made is named, and is not what the log lacks", () => {
   const judge = {
     now: 0,

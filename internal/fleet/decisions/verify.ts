@@ -1,9 +1,18 @@
+import { isId } from "../../base/id.ts";
 import { decisionBuckets, nameOf } from "./decision.ts";
-import { enrollmentOf, isDecision, type Judge, orderOf, type Stored } from "./order.ts";
+import { enrollmentOf, isDecision, type Judge, orderOf, readingOf, type Stored } from "./order.ts";
 import { type Contents, planRestore } from "./plan.ts";
 
 /** How a record differs between the bus and the log of a master. */
-export const problems = ["lost", "outdated", "unlogged", "different", "tampered", "superseded"] as const;
+export const problems = [
+  "lost",
+  "outdated",
+  "unlogged",
+  "different",
+  "tampered",
+  "superseded",
+  "malformed",
+] as const;
 
 export interface Difference {
   bucket: string;
@@ -11,7 +20,8 @@ export interface Difference {
   peelId: string;
   /**
    * `lost`: the bus does not have it. `outdated`: the bus has an older version. `unlogged`: the log lacks this
-   * version. `different`: equally new, with other contents. `tampered`: no master made what is on the bus. `superseded`: the peel has another enrollment.
+   * version. `different`: equally new, with other contents. `tampered`: no master made what is on the bus. `superseded`: the peel has another enrollment. `malformed`:
+   * nothing can read what is on the bus, so it has no effect.
    */
   problem: (typeof problems)[number];
 }
@@ -47,6 +57,11 @@ export function verificationOf(known: Iterable<Stored>, contents: Contents, judg
     .map(({ key, value }): Stored => ({ bucket: "enrollments", key, value }))
     .filter((one) => byName.has(nameOf(one)) && !isEqual(one))
     .filter((one) => enrollmentOf(one) !== undefined && !isDecision(one, judge));
+  const malformed = (["enrollments", "revocations"] as const).flatMap((bucket) =>
+    contents[bucket]
+      .map(({ key, value }): Stored => ({ bucket, key, value }))
+      .filter((one) => !byName.has(nameOf(one)) && isMalformed(one)),
+  );
   const different = stored.filter((one) => {
     const other = byName.get(nameOf(one));
     return other !== undefined && !isEqual(one) && orderOf(one, other) === "same";
@@ -59,7 +74,14 @@ export function verificationOf(known: Iterable<Stored>, contents: Contents, judg
       ...superseded.map(({ decision }) => differ(decision, "superseded")),
       ...unlogged.map((one) => differ(one, "unlogged")),
       ...tampered.map((one) => differ(one, "tampered")),
+      ...malformed.map((one) => differ(one, "malformed")),
       ...different.map((one) => differ(one, "different")),
     ],
   };
+}
+
+/** Whether a value is not what its bucket and its key say. The index of enrollments has other keys. */
+function isMalformed(one: Stored): boolean {
+  if (one.bucket === "revocations") return readingOf(one).revocation === undefined;
+  return isId("enr", one.key) && enrollmentOf(one) === undefined;
 }

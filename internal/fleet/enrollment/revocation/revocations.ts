@@ -185,10 +185,12 @@ function write(bucket: Bucket, entry: Revocation, replaces: (stored: Revocation)
     if (existing === undefined) {
       return (await bucket.create(key, stored.encode(entry))) === undefined ? conflict : undefined;
     }
-    const before = decodeRevocation(key, existing.value);
-    if (!replaces(before)) return undefined;
+    const before = stored.decodeOrNothing(existing.value);
+    // What nothing can read revokes nothing, and must not keep its key from being revoked.
+    const isFirst = before === undefined && entry.liftedAt === undefined;
+    if (!isFirst && !replaces(decodeRevocation(key, existing.value))) return undefined;
     // Later than what it replaces, whatever the clocks of two masters show: a log of decisions compares the times.
-    const revokedAt = Math.max(entry.revokedAt, before.revokedAt + 1);
+    const revokedAt = Math.max(entry.revokedAt, (before?.revokedAt ?? 0) + 1);
     const next = weight(entry) === 2 ? entry : { ...entry, revokedAt };
     return (await bucket.update(key, stored.encode(next), existing.revision)) === undefined
       ? conflict

@@ -155,3 +155,15 @@ test("a suspension and its end are vouched for, and nobody else can end it", asy
 async function mapIn(enrollments: ReturnType<typeof memoryBucket>) {
   return decodeMap((await enrollments.get(id))?.value ?? new Uint8Array());
 }
+
+test("a value that nothing can read keeps no key from being revoked, and is not lifted", async () => {
+  const { revocations, bucket, clock } = await setup();
+  const entry = {
+    ...{ busPublicKey: key, peelId: "web1", enrollmentId: id },
+    ...{ revokedAt: clock.now(), expiresAt: clock.now() + 90 * day },
+  };
+  await bucket.create(key, encode("nonsense"));
+  await expect(revocations.lift({ ...entry, suspension: true }, clock.now())).rejects.toThrow("revocation");
+  await revocations.add(entry);
+  expect((await revocations.current(clock.now())).get(key)).toEqual(entry);
+});
