@@ -1,6 +1,6 @@
-import { ignoredVariables, readVariables } from "../base/ignored-variables.ts";
 import { createMessages } from "../base/messages.ts";
 import { idsCommand, runTree } from "../program/command-line/mod.ts";
+import { ignoredVariables, readVariables } from "../program/config/mod.ts";
 import { tree } from "./tree.ts";
 
 /** Runs one command line of `svc`. @returns the exit code */

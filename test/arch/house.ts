@@ -91,7 +91,7 @@ export const house: readonly Wing[] = [
     name: "program",
     subject: "what the three programs have in common",
     rooms: [
-      room("program/daemon", 2, "the life of a daemon: start, signals, exit code"),
+      room("program/daemon", 3, "the life of a daemon: start, signals, exit code"),
       room("program/health", 2, "the local HTTP endpoints: health, readiness, metrics"),
       room(
         "program/config",

@@ -1,6 +1,7 @@
 export { formatExample } from "./example.ts";
 export { configFile } from "./file.ts";
 export { environment } from "./help.ts";
+export { ignoredVariables, readVariables } from "./ignored-variables.ts";
 export { loadMasterConfig, type MasterConfig, masterProgram } from "./master.ts";
 export type { OidcProvider } from "./oidc.ts";
 export { loadOperatorConfig } from "./operator.ts";

@@ -1,11 +1,11 @@
 import { systemClock } from "../../base/clock.ts";
 import { describeError, meaningOf, toSvcError } from "../../base/errors.ts";
-import { ignoredVariables, readVariables } from "../../base/ignored-variables.ts";
 import { createLog, type Log, type LogLevel, type logFormats } from "../../base/log.ts";
 import { createMessages } from "../../base/messages.ts";
 import { createJournalLog } from "../../base/service/journal.ts";
 import { type ServiceManager, takeServiceManager } from "../../base/service/service-manager.ts";
 import { version } from "../../base/version.ts";
+import { ignoredVariables, readVariables } from "../config/mod.ts";
 
 /** What the command line of a daemon requests. */
 export type Invocation<Values> =

@@ -35,7 +35,7 @@ const others = [
 ];
 
 test("every variable that a program names is in the table", () => {
-  const root = join(import.meta.dir, "../..");
+  const root = join(import.meta.dir, "../../..");
   const named = new Set<string>();
   for (const folder of ["internal", "cmd"]) {
     for (const file of new Bun.Glob("**/*.ts").scanSync(join(root, folder))) {

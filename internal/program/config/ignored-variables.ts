@@ -1,4 +1,4 @@
-import { suggestion } from "./nearest.ts";
+import { suggestion } from "../../base/nearest.ts";
 
 type Program = "svc" | "svc-master" | "svc-peel";
 
