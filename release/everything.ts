@@ -15,7 +15,8 @@ mkdirSync(logs, { recursive: true });
 const maxMinutes = 40;
 /** For what must put back what it changed. */
 const patienceMs = 20_000;
-const mark = { name: "SVC_EVERYTHING", value: `${process.pid}` };
+// Not SVC_: the programs name variables of theirs that nothing reads.
+const mark = { name: "MAKE_EVERYTHING", value: `${process.pid}` };
 
 const only = process.env.ONLY?.split(",");
 const unknown = only?.filter((name) => !everyTarget.some(({ target }) => target === name)) ?? [];

@@ -19,13 +19,18 @@ export interface Program extends AsyncDisposable {
 
 const timeoutMs = 60_000;
 
+/** Without variables for the tests, such as SVC_PICTURES: the programs would name them as variables that nothing reads. */
+const programEnvironment = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !name.startsWith("SVC_")),
+);
+
 /** Starts a program; `await using` stops it by its pid, and waits until it has exited. */
 export function startProgram(
   command: readonly string[],
   options: { env?: Record<string, string>; cwd?: string } = {},
 ): Program {
   const child: Subprocess<"ignore", "pipe", "pipe"> = Bun.spawn([...command], {
-    env: { ...process.env, ...options.env },
+    env: { ...programEnvironment, ...options.env },
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     stdin: "ignore",
     stdout: "pipe",
@@ -95,7 +100,7 @@ export async function runProgram(
   options: { env?: Record<string, string>; cwd?: string } = {},
 ): Promise<{ code: number; stdout: string; stderr: string }> {
   const child = Bun.spawn([...command], {
-    env: { ...process.env, ...options.env },
+    env: { ...programEnvironment, ...options.env },
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     stdin: "ignore",
     stdout: "pipe",
