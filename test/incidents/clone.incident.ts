@@ -15,9 +15,11 @@ test("a peel runs a second time from a copied directory: it is named, and the ne
   const twin = fleet.startPeel("web-1", { SVC_DATA_DIR: copy });
   await twin.waitFor("peel connected");
   // Two processes of one peel are a clone when both live for more than 30 s.
-  const { doctor, status } = await until(stage.inspect, (sight) => sight.doctor.includes("FAIL  identities"));
-  expect(doctor).toMatch(/FAIL {2}identities +another host holds the identity of web-1 \(last seen at \S+\)/);
-  expect(status).toContain("web-1");
+  await until(stage.inspect, (sight) => sight.doctor.includes("FAIL  identities"));
+  const { doctor } = await stage.sees({
+    status: /^CLONE SUSPECTED +PEEL ID +SEEN\nenr-\S+ +web-1 /m,
+    doctor: /^FAIL {2}identities +another host holds the identity of web-1 \(last seen at \S+\)/m,
+  });
   const next = nextOf(doctor, "identities");
   const [, command = ""] = /^find the other host; then (svc enroll clear-clone \S+),/.exec(next) ?? [];
   await end(twin);
