@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { setDefaultTimeout, test } from "bun:test";
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "../harness/until.ts";
