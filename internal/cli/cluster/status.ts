@@ -59,7 +59,12 @@ export function formatStatus(status: Status, style: TableStyle): string {
     formatTable(
       { STREAM: "name", LEADER: "text", SIZE: "wide", REPLICAS: "word", SERVERS: "prose", BEHIND: "prose" },
       streams.map((one) => [
-        ...[one.stream, one.leader === "" ? "none" : one.leader, sizeText(one.bytes), String(one.replicas)],
+        ...[
+          one.stream,
+          one.leader === "" ? "none" : one.leader,
+          one.bytes === undefined ? "-" : sizeText(one.bytes),
+          String(one.replicas),
+        ],
         ...[one.servers.join(", "), lagOf(one.behind)],
       ]),
       style,

@@ -81,7 +81,9 @@ export const showCluster = operation({
           stream: v.string(),
           leader: described(v.string(), "Empty during an election"),
           replicas: described(integer, "How many servers should store it"),
-          bytes: described(integer, "Bytes that it takes on one server"),
+          bytes: v.exactOptional(
+            described(integer, "Bytes that it takes on one server; absent from an earlier master"),
+          ),
           servers: described(v.array(v.string()), "Servers that store it, its leader first"),
           behind: described(
             v.array(v.object({ server: v.string(), lag: integer })),

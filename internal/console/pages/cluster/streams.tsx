@@ -43,8 +43,8 @@ const columns: readonly Column<JudgedStream>[] = [
     title: "Size",
     align: "end",
     wide: true,
-    show: ({ bytes }) => <span class="number">{sizeText(bytes)}</span>,
-    by: ({ bytes }) => bytes,
+    show: ({ bytes }) => <span class="number">{bytes === undefined ? "not known" : sizeText(bytes)}</span>,
+    by: ({ bytes }) => bytes ?? 0,
   },
   numberColumn("replicas", "Replicas", ({ replicas }) => replicas),
   {
