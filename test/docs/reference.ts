@@ -10,7 +10,7 @@ export function configurationReference(): string {
     "<!-- Generated from the option tables in internal/program/config: change those, not this page. -->",
     "Each program reads one YAML file. A key with a dot is nested: `enroll.addr` is `enroll: {addr: ...}`. Unknown keys, duplicate keys and values of the wrong type stop the program with a message that names the file, the line and the key.",
     'In a daemon, the file overrides the default, and a flag overrides the file. A list flag takes several values separated by commas and may be repeated. An empty list flag (`--master-urls ""`) clears the list of the file. A switch has three forms: `--reactor`, `--no-reactor`, `--reactor=false`. `--print-config` prints every setting with its origin.',
-    "Write durations as `500ms`, `90s`, `5m`, `1h30m`; only `0` needs no unit. The environment variable `SVC_DATA_DIR` replaces `/data` in every default.",
+    "Write durations as `500ms`, `90s`, `5m`, `1h30m`; only `0` needs no unit. The environment variable `SVC_DATA_DIR` replaces `/data` in every default. Other variables that begin with `SVC_` set nothing: the log names them when a daemon starts, and `svc` names those that nothing reads.",
     ...programReference(masterProgram),
     "The file may also contain the `master:` section of the `svc` tool.",
     ...programReference(peelProgram),
