@@ -11,16 +11,20 @@ test.each([
     'cid:194 - authentication error - Nkey "UBDOTD"',
     "cid:7 - TLS handshake error: EOF",
     'lid:9 - authentication error - Nkey "UBDOTD"',
+    'cid:492 - "v2.29.3:nats.js:svc" - "ACSE/masters/nkey:UCXR" - Publish Violation - Subject "svc.op.UCXR.admin"',
+    'cid:8 - "UBDOTD" - Subscription Violation - Nkey "UBDOTD", Subject "svc.job.>", SID 3',
   ].map((text): [string, ReturnType<typeof readServerLine>] => [
     `[12] 2026/11/21 11:17:13.790123 [ERR] 127.0.0.1:3 - ${text}`,
     { level: "warn", text: `127.0.0.1:3 - ${text}` },
   ]),
-  ...["rid:9 - TLS handshake error: EOF", "cid:4 - maximum connections exceeded"].map(
-    (text): [string, ReturnType<typeof readServerLine>] => [
-      `[12] 2026/11/21 11:17:13.790123 [ERR] 127.0.0.1:3 - ${text}`,
-      { level: "error", text: `127.0.0.1:3 - ${text}` },
-    ],
-  ),
+  ...[
+    "rid:9 - TLS handshake error: EOF",
+    "cid:4 - maximum connections exceeded",
+    'rid:9 - Publish Violation - Subject "a"',
+  ].map((text): [string, ReturnType<typeof readServerLine>] => [
+    `[12] 2026/11/21 11:17:13.790123 [ERR] 127.0.0.1:3 - ${text}`,
+    { level: "error", text: `127.0.0.1:3 - ${text}` },
+  ]),
   ["[12] [TRC] without a time\r", { level: "debug", text: "without a time" }],
   ["[12] 2026/11/21 11:17:13.790123 [NEW] Strange", { level: "error", text: "Strange" }],
   ["nats-server: a.conf:3:1: unknown field", { level: "error", text: "a.conf:3:1: unknown field" }],

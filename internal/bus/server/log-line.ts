@@ -16,8 +16,12 @@ const levels: Record<string, LogLevel> = {
   FTL: "error",
 };
 
-/** A client or a site that was refused: the server works, and the refused one logs the reason. Routes are servers. */
-const refusal = /^\S+ - [cl]id:\d+ - .*(?:authentication error|TLS handshake error)/;
+/**
+ * A client or a site that was refused, or what it wanted to publish or read: the server works, and the refused one logs
+ * the reason. Routes are servers.
+ */
+const refusal =
+  /^\S+ - [cl]id:\d+ - .*(?:authentication error|TLS handshake error|(?:Publish|Subscription) Violation)/;
 
 /**
  * Reads a log line of nats-server. Lines in another form are its output before the log is open: the reason

@@ -2,7 +2,7 @@ import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { approvalOperations } from "../../fleet/approvals/mod.ts";
-import { type Cli, command, Exit, type RestWords, word } from "../../program/command-line/mod.ts";
+import { type Cli, command, Exit, type RestWords, visible, word } from "../../program/command-line/mod.ts";
 import { confirm, yesArg } from "../confirm/confirm.ts";
 import { gatherDecisions } from "../gather.ts";
 import { fullId } from "../ids/full-id.ts";
@@ -52,6 +52,7 @@ export const denyCommand = command({
   examples: ["svc approval deny apr-3MRx --reason 'not during the sale'"],
   args: {
     ...idArgs,
+    yes: yesArg,
     reason: {
       ...{ type: "string", valueHint: "text" },
       description: "Why; the requester and the audit see it",
@@ -60,7 +61,13 @@ export const denyCommand = command({
   run: (args, cli) =>
     withBus(cli, async (bus) => {
       const deny = gatherDecisions(bus, approvalOperations.denyRequest, requesterName(bus));
-      await decideOn(await wholeIds(args, bus, cli), cli, {
+      const ids = await wholeIds(args, bus, cli);
+      await confirm(
+        cli,
+        `Deny ${ids.length === 1 ? visible(args.id) : `these ${ids.length}`}`,
+        args.yes === true,
+      );
+      await decideOn(ids, cli, {
         decide: async (id) => (await deny({ id, ...defined({ reason: args.reason }) })).approval,
         line: (id) => `denied ${id}`,
         after: () => {},

@@ -3,7 +3,8 @@ import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { clusterOperations } from "../../fleet/cluster/mod.ts";
-import { type Cli, command, flag, value, word } from "../../program/command-line/mod.ts";
+import { type Cli, command, flag, value, visible, word } from "../../program/command-line/mod.ts";
+import { confirm, yesArg } from "../confirm/confirm.ts";
 import { withBus } from "../operator.ts";
 import { request } from "../request.ts";
 import { assertOwnFleet, dropHost, readOwnHost } from "../setup/mod.ts";
@@ -26,8 +27,9 @@ export const removeCommand = command({
     host: word("Name of its server; see svc cluster status", { required: true }),
     dir: value("directory", "Directory of the fleet on this host, which stays in the cluster"),
     "dry-run": flag("Show the steps, and do none"),
+    yes: yesArg,
   },
-  run: ({ host, dir, "dry-run": dryRun }, cli) =>
+  run: ({ host, dir, "dry-run": dryRun, yes }, cli) =>
     withBus(cli, async (bus, fleet) => {
       const own = dir === undefined ? undefined : readOwnHost(dir, 0);
       if (own !== undefined) assertOwnFleet(own, fleet);
@@ -44,6 +46,7 @@ export const removeCommand = command({
         );
         return;
       }
+      await confirm(cli, `Remove ${visible(host)} from the cluster`, yes === true);
       const steps = await removeFromCluster(bus, host, cli);
       const wasMember = steps.length > 0;
       if (own !== undefined && edits.length > 0) {

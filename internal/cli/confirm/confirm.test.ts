@@ -1,5 +1,7 @@
 import { expect, test } from "bun:test";
-import { Exit } from "../../program/command-line/mod.ts";
+import type { CommandDef } from "citty";
+import { childrenOf, Exit, metaOf } from "../../program/command-line/mod.ts";
+import { tree } from "../tree.ts";
 import { confirm } from "./confirm.ts";
 
 test.each([
@@ -23,4 +25,38 @@ test.each([
     },
   );
   expect({ done, said }).toEqual(expected as never);
+});
+
+/** What takes something from others or gives it back, by the last word of the command, apart from `svc ca` on files. */
+const deciding = new Set([
+  ...[
+    "abort",
+    "approve",
+    "cancel",
+    "clear-clone",
+    "deny",
+    "disable",
+    "discard",
+    "enable",
+    "reject",
+    "release",
+  ],
+  ...["remove", "remove-site", "revoke", "roles", "suspend"],
+]);
+
+test("every command that decides about others takes --yes", async () => {
+  const found: string[] = [];
+  const without: string[] = [];
+  const visit = async (place: CommandDef, path: readonly string[]): Promise<void> => {
+    if (path[0] === "ca") return;
+    const children = await childrenOf(place);
+    for (const child of children ?? []) await visit(child, [...path, metaOf(child).name]);
+    if (children !== undefined || !deciding.has(path.at(-1) ?? "")) return;
+    found.push(path.join(" "));
+    if (!Object.hasOwn(place.args ?? {}, "yes")) without.push(path.join(" "));
+  };
+  await visit(tree, []);
+  expect(found).toContain("enroll token revoke");
+  expect(found.length).toBeGreaterThan(15);
+  expect(without).toEqual([]);
 });

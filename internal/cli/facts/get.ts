@@ -11,6 +11,7 @@ export const getCommand = command({
   name: "get",
   description: "Show the facts that a peel stored last, whether it is online or not.",
   examples: ["svc facts get web-1.example.com", "svc facts get web-1.example.com mounts:/:fstype"],
+  lists: true,
   args: {
     peel: peelArg,
     name: word("One fact, or a value inside it, such as os or mounts:/:fstype", {

@@ -1,7 +1,8 @@
 import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
 import { jobOperations } from "../../fleet/jobs/mod.ts";
-import { command, flag } from "../../program/command-line/mod.ts";
+import { command, flag, visible } from "../../program/command-line/mod.ts";
+import { confirm, yesArg } from "../confirm/confirm.ts";
 import { withHint } from "../hints.ts";
 import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
@@ -20,6 +21,7 @@ export const cancelCommand = command({
   args: {
     jid: { ...jidArg, ids: "running-jobs" },
     wait: flag("Wait until the job has ended on every peel, and show the results"),
+    yes: yesArg,
     ...answerArgs,
   },
   run: (args, cli) =>
@@ -31,6 +33,11 @@ export const cancelCommand = command({
           jobOperations.cancelJob.hints.svc,
           new SvcError("not_found", "the job does not exist"),
         );
+      await confirm(
+        cli,
+        `Cancel ${visible(args.jid)}: it starts on no other peel, and is stopped where it runs`,
+        args.yes === true,
+      );
       const { job: view } = await request(bus, jobOperations.cancelJob, { jid });
       if (args.wait !== true) {
         await cli.print(view, () => `cancelled ${view.jid}`);

@@ -136,7 +136,7 @@ export const enableCommand = command({
   name: "enable",
   description: "Enable an operator again.",
   examples: ["svc operator enable alice"],
-  args: { name: existingArg, "public-key": comparedArg },
+  args: { name: existingArg, "public-key": comparedArg, yes: yesArg },
   run: ({ name, ...args }, cli) =>
     change(
       cli,
@@ -145,7 +145,10 @@ export const enableCommand = command({
         request(bus, operatorOperations.enableOperator, { name, record: signedText(record, signer) }),
       "enabled",
       false,
-      { publicKey: readCompared(args) },
+      {
+        publicKey: readCompared(args),
+        confirm: () => confirm(cli, `Enable the operator ${name}`, args.yes === true),
+      },
     ),
 });
 
@@ -159,6 +162,7 @@ export const rolesCommand = command({
     roles: word("Roles, separated by commas", { required: true }),
     "public-key": comparedArg,
     "sign-again": signAgainArg,
+    yes: yesArg,
   },
   async run({ name, roles: text, ...args }, cli) {
     const roles = readListFlag("ROLES", text, (role) => role);
@@ -169,6 +173,7 @@ export const rolesCommand = command({
       const known = await readExisting(bus, name, signer, now);
       const { record, dependents } = known;
       assertSeen(known, signer, compared);
+      await confirm(cli, `Give the operator ${name} the roles ${roles.join(", ")}`, args.yes === true);
       const isConfirmed = args["sign-again"] === true;
       const again = roles.includes(adminRole)
         ? nothing

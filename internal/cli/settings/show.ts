@@ -12,6 +12,7 @@ export const showCommand = command({
   name: "show",
   description: "Show the settings that a master compiles for a peel now, with secrets hidden.",
   examples: ["svc settings show web-1.example.com", "svc settings show web-1.example.com app:port"],
+  lists: true,
   args: {
     peel: peelArg,
     name: word("One setting; colons lead into maps and lists, as in users:0:name", { required: false }),

@@ -1,18 +1,19 @@
 import { beginningOf } from "../../base/cut.ts";
 import { escapeInvisible } from "../../base/invisible.ts";
-import { redact } from "../../base/log.ts";
 import type { Plain } from "../../base/msgpack.ts";
+import { isSecretName } from "../../base/names/secret-name.ts";
+import { masked, maskWords } from "./mask-words.ts";
 
 /** Characters: enough to tell one command from another. */
 const maxText = 120;
 /** A longer value is not walked through: masters keep this text of each job. */
 const maxItems = 20;
-/** Names of values that are secrets, or may be: a list goes to many readers, on screens and in tickets. */
-const secretName = /pass|secret|token|credential|private|api_?key|^(?:stdin|env)$/i;
+/** Arguments whose whole value may be a secret, or have one. */
+const secretArgument = /^(?:pass|stdin|env)$/i;
 
 /**
- * The beginning of the arguments of a job, for people, on one line: `nginx -t`, or `name=nginx enable=true`. Values whose
- * name looks like that of a secret are hidden, and so is what looks like a key.
+ * The beginning of the arguments of a job, for people, on one line: `nginx -t`, or `name=nginx enable=true`. What looks
+ * secret is masked: more operators may list jobs than may see what they were given.
  *
  * @returns `undefined` without arguments
  */
@@ -22,22 +23,26 @@ export function argsText(args: Readonly<Record<string, Plain>>): string | undefi
   if (first === undefined) return undefined;
   const text =
     given.length === 1
-      ? shown(...first)
+      ? wordsOf(...first)
       : given
           .slice(0, maxItems)
-          .map(([name, value]) => `${name}=${shown(name, value)}`)
+          .map(([name, value]) => `${name}=${wordsOf(name, value)}`)
           .join(" ");
   return beginningOf(
     escapeInvisible(
-      beginningOf(redact(text), 4 * maxText)
-        .replaceAll(/\s+/g, " ")
-        .trim(),
+      maskWords(
+        beginningOf(text, 4 * maxText)
+          .replaceAll(/\s+/g, " ")
+          .trim(),
+      ),
     ),
     maxText,
   );
 }
 
-const shown = (name: string, value: Plain): string => (secretName.test(name) ? "***" : words(value));
+/** A value under a secret name is one whatever it contains. */
+const wordsOf = (name: string, value: Plain): string =>
+  isSecretName(name) || secretArgument.test(name) ? masked : words(value);
 
 function words(value: Plain): string {
   if (Array.isArray(value)) return value.slice(0, maxItems).map(words).join(",");
@@ -45,6 +50,6 @@ function words(value: Plain): string {
   if (typeof value !== "object" || value === null) return beginningOf(String(value), 4 * maxText);
   return `{${Object.entries(value)
     .slice(0, maxItems)
-    .map(([name, one]) => `${name}: ${shown(name, one as Plain)}`)
+    .map(([name, one]) => `${name}: ${wordsOf(name, one as Plain)}`)
     .join(", ")}}`;
 }

@@ -78,7 +78,10 @@ const summary: v.GenericSchema<JobSummary> = titled(
   v.object({
     ...common,
     args_text: v.exactOptional(
-      described(v.string(), "The beginning of its arguments, for people: at most 120 characters"),
+      described(
+        v.string(),
+        "The beginning of its arguments, for people: at most 120 characters, with what looks secret masked",
+      ),
     ),
     targets: described(integer, "Number of target peels"),
     deadline: v.exactOptional(

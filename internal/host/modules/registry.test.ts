@@ -35,7 +35,12 @@ test("every function and argument is described in one sentence", () => {
 });
 
 test.each([
-  ["uptime", ' (a program of the host runs with cmd.run "uptime")'],
+  ["df", ' (a program of the host runs with cmd.run "df")'],
+  ["uptime", ' (did you mean status.uptime? A program of the host runs with cmd.run "uptime")'],
+  ["df -h /", ' (a program of the host runs with cmd.run "df -h /")'],
+  ["/usr/bin/uptime -p", ' (a program of the host runs with cmd.run "/usr/bin/uptime -p")'],
+  ["ping", ' (did you mean test.ping? A program of the host runs with cmd.run "ping")'],
+  ["file_exists", ' (did you mean file.file_exists? A program of the host runs with cmd.run "file_exists")'],
   ["file.exists", " (did you mean file.file_exists?)"],
   ["file.get", " (did you mean file.read?)"],
   ["cp.push", " (did you mean file.read?)"],

@@ -76,6 +76,11 @@ describe("the word list", () => {
 
   test.each([
     [["settings", "list"], 'svc settings has no command "list" (there is lint); see svc settings --help'],
+    [["show"], 'svc has no command "show" (did you mean svc roles show?); see svc --help'],
+    [
+      ["lint"],
+      'svc has no command "lint" (did you mean svc roles lint or svc settings lint?); see svc --help',
+    ],
     [["status", "list"], 'unexpected argument "list"; see svc status --help'],
     [["events", "list", "list"], 'unexpected argument "list"; see svc events --help'],
   ])("%p is a mistake", async (argv, message) => {

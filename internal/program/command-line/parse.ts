@@ -101,8 +101,26 @@ async function childNamed(place: CommandDef, path: readonly string[], word: stri
   const names = children.map(nameOf);
   // What is nearest to it, such as lint, is not what is meant.
   const others = word === listWord && names.length > 0 ? ` (there is ${names.join(", ")})` : undefined;
-  const hint = others ?? suggestion(word, names);
+  const hint = others ?? (suggestion(word, names) || (await elsewhere(children, path, word)));
   throw usage(path, `${path.join(" ")} has no command ${shown(word)}${hint}`);
+}
+
+/** How many places a message names. */
+const maxPlaces = 4;
+
+/** The end of a message that names the groups which have a command of this name, or an empty text. */
+async function elsewhere(
+  children: readonly CommandDef[],
+  path: readonly string[],
+  word: string,
+): Promise<string> {
+  const places: string[] = [];
+  for (const child of children) {
+    const inner = (await childrenOf(child)) ?? [];
+    if (inner.some((one) => nameOf(one) === word)) places.push([...path, nameOf(child), word].join(" "));
+  }
+  if (places.length === 0 || places.length > maxPlaces) return "";
+  return ` (did you mean ${places.join(" or ")}?)`;
 }
 
 /**

@@ -1,6 +1,14 @@
 import { displayPeelId, encodePeelId } from "../../../base/names/peel-id.ts";
 import { expectedOperations, type ShownHost } from "../../../fleet/expected/mod.ts";
-import { command, formatTable, group, type TableStyle, word } from "../../../program/command-line/mod.ts";
+import {
+  command,
+  formatTable,
+  group,
+  type TableStyle,
+  visible,
+  word,
+} from "../../../program/command-line/mod.ts";
+import { confirm, yesArg } from "../../confirm/confirm.ts";
 import { withBus } from "../../operator.ts";
 import { request } from "../../request.ts";
 import { formatLabels } from "../policy/format-labels.ts";
@@ -53,11 +61,14 @@ const removeCommand = command({
   args: {
     peel: word("Peel id", { required: true }),
     more: word("Further peel ids", { rest: true }),
+    yes: yesArg,
   },
-  run: ({ peel, more }, cli) =>
+  run: ({ peel, more, yes }, cli) =>
     withBus(cli, async (bus) => {
       const removed: ShownHost[] = [];
-      for (const one of [peel, ...more.words, ...more.literal]) {
+      const peels = [peel, ...more.words, ...more.literal];
+      await confirm(cli, `Expect ${peels.map(visible).join(", ")} no more`, yes === true);
+      for (const one of peels) {
         removed.push((await request(bus, expectedOperations.unexpectHost, { peel: encodePeelId(one) })).host);
       }
       await cli.print(removed, () =>
