@@ -1,5 +1,5 @@
 export { formatCredentials, parseCredentials } from "./credentials.ts";
-export { type CurveKey, deriveCurveKey } from "./curve.ts";
+export { type CurveKey, type CurvePair, curvePairFromSeed, deriveCurveKey, newCurvePair } from "./curve.ts";
 export { keyFingerprint } from "./fingerprint.ts";
 export { type AccountSigner, type Claims, encodeJwt, isSignedJwt, readClaims } from "./jwt.ts";
 export { decodePublicKey, type KeyPair, keyPairFromSeed, newKeyPair, verifySignature } from "./nkey.ts";
@@ -19,6 +19,7 @@ export {
   recordMacOf,
 } from "./record-mac.ts";
 export { openSealed, seal } from "./seal.ts";
+export { deriveSettingsKey } from "./settings-keys.ts";
 export { acceptedBy, followingSigner, type Signer } from "./signer.ts";
 export { isSmallOrder } from "./small-order.ts";
 export { vouched } from "./vouched.ts";

@@ -116,7 +116,8 @@ function publicKeyObject(raw: Uint8Array): KeyObject {
   return createPublicKey({ key: Buffer.concat([ed25519Spki, raw]), format: "der", type: "spki" });
 }
 
-function encodeSeed(role: KeyRole, raw: Uint8Array): string {
+/** The text form of 32 raw secret bytes. */
+export function encodeSeed(role: KeyRole, raw: Uint8Array): string {
   return textOf(Codec.encodeSeed(prefixes[role], raw));
 }
 

@@ -109,6 +109,35 @@ test("before a change, status shows every key with its holder, and finish has no
   expect(await keys("rotate", "operator")).toMatchObject({ exit: 2 });
 });
 
+test("the next key of settings is made next to the current one, and status names the master that lacks it", async () => {
+  const { current } = (await statusOf()).settings;
+  expect(current).toStartWith("X");
+  const rotated = await keys("rotate", "settings");
+  const file = join(bus.authDir, "settings-next.seed");
+  expect([rotated.exit, rotated.stderr]).toEqual([
+    0,
+    `Next: copy ${file} to auth_dir of every other master. They use it without a restart.\nsvc keys status shows which masters have it.\n`,
+  ]);
+  // Both lack it until the first one has read it and said so.
+  const lacking = await until(statusOf, ({ notes }) => notes.length === 1);
+  const { name } = lacking.masters.find(
+    ({ settings_keys }: { settings_keys: string[] }) => settings_keys.length === 1,
+  );
+  expect(lacking.notes).toEqual([
+    `master ${name} does not have the same keys of settings as this directory: copy the files of one to the other`,
+  ]);
+  expect(lacking.settings).toMatchObject({
+    ...{ current, phase: "waiting" },
+    reason: `master ${name} does not have the next key of settings: copy settings-next.seed there`,
+  });
+  copy("settings-next.seed");
+  const whole = await until(statusOf, ({ settings }) => settings.phase === "ready");
+  for (const { settings_keys } of whole.masters)
+    expect(settings_keys).toEqual([current, whole.settings.next]);
+  expect((await keys("rotate", "settings")).stderr).toContain("holds the next settings key already");
+  expect((await keys("finish", "settings")).stderr).toContain("expected command or account");
+});
+
 test("the command key is replaced while a rollout is open, and nobody restarts", async () => {
   const before = readFileSync(join(bus.authDir, "command.seed"), "utf8");
   const gate = join(bus.dir, "gate");

@@ -10,6 +10,7 @@ test.each([
   ["master.creds", "", "is damaged: not a credentials file"],
   ["account.seed", "garbage\n", "is damaged: not a valid account seed"],
   ["command.seed", "garbage\n", "not a valid user seed"],
+  ["settings.seed", "garbage\n", "not a valid curve seed"],
 ])(
   "%s contains %j: the master names it, and serves again with that of the backup",
   async (name, text, words) => {

@@ -1,7 +1,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { renameSync } from "node:fs";
 import { join } from "node:path";
-import { setStage } from "./stage.ts";
+import { nextOf, setStage } from "./stage.ts";
 
 setDefaultTimeout(120_000);
 
@@ -21,3 +21,18 @@ test.each(["account.seed", "master.creds", "command.seed"])(
     await stage.isWell();
   },
 );
+
+test("settings.seed is missing: the master serves, and names it with the backup until it is back", async () => {
+  await using stage = await setStage();
+  const path = join(stage.fleet.dir, "auth", "settings.seed");
+  await stage.stopMaster();
+  renameSync(path, `${path}.away`);
+  await stage.startMaster();
+  const seen = await stage.sees({
+    readyz: /"keys":\{"status":"degraded","message":"[^"]*settings\.seed is missing"/,
+    doctor: /warn {2}masters .*settings\.seed is missing/,
+  });
+  expect(nextOf(seen.doctor, "masters")).toStartWith(`restore ${path} from the backup of this fleet`);
+  renameSync(`${path}.away`, path);
+  await stage.isWell();
+});

@@ -5,7 +5,7 @@ import { publicMode, secretMode } from "../../base/files/file.ts";
 import { createFiles, type NewFile } from "../../base/files/new-files.ts";
 import type { Random } from "../../base/id.ts";
 import type { Address } from "../../base/names/address.ts";
-import { type KeyPair, newKeyPair } from "../../identity/mod.ts";
+import { type KeyPair, newCurvePair, newKeyPair } from "../../identity/mod.ts";
 import { encodeMastersAccount, encodeOperator, encodeSystemAccount } from "./operator.ts";
 import { operatorsSeedFile } from "./operators-key.ts";
 import { encodePeelsAccount } from "./peels-account.ts";
@@ -57,8 +57,8 @@ export function initNatsAuth(options: InitOptions): AuthFile[] {
 
 /**
  * Creates the keys and accounts of a bus: an operator, the accounts of peels, masters and the system, the
- * credentials of masters and operators and for decisions without a master, the key that signs commands, the
- * recovery key, and the server's configuration.
+ * credentials of masters and operators and for decisions without a master, the key that signs commands, the key of
+ * settings, the recovery key, and the server's configuration.
  *
  * @throws SvcError `bad_request` for a path with control characters
  */
@@ -127,6 +127,7 @@ export function newNatsAuth(options: InitOptions): (AuthFile & NewFile)[] {
     secret("masters.seed", "offline", masters.seed),
     secret(operatorsSeedFile, "masters", operators.seed),
     secret("command.seed", "masters", key("user").seed),
+    secret("settings.seed", "masters", newCurvePair(random).seed),
     jwt("system.jwt", "bus", jwts.system),
     secret("system.creds", "masters", newCredentials("system", system, issuedAt, random)),
     secret("master.creds", "masters", newCredentials("master", masters, issuedAt, random)),

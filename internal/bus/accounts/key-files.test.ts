@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { systemRandom } from "../../base/id.ts";
@@ -9,6 +9,7 @@ import {
   isFinishInterrupted,
   readAccountKeys,
   readCommandKeys,
+  readKeySlot,
   replaceKey,
 } from "./key-files.ts";
 
@@ -136,4 +137,23 @@ test("the first signing key of an account takes nothing away; the second one dro
     next: undefined,
     dropped: [one.publicKey],
   });
+});
+
+test("settings get their first key at once, then a next one, secret, and never a third", () => {
+  const one = addNextKey(dir, "settings", systemRandom);
+  expect(one.publicKey).toStartWith("X");
+  expect(readKeySlot(dir, "settings")).toEqual({ current: one, next: undefined });
+  const two = addNextKey(dir, "settings", systemRandom);
+  expect(readKeySlot(dir, "settings")).toEqual({ current: one, next: two });
+  for (const name of ["settings.seed", "settings-next.seed"])
+    expect(statSync(path(name)).mode & 0o777).toBe(0o600);
+  expect(() => addNextKey(dir, "settings", systemRandom)).toThrow(
+    /holds the next settings key already: copy it to every master$/,
+  );
+  rmSync(path("settings.seed"));
+  // The first one is not made again: what it encrypted would be lost.
+  expect(() => addNextKey(dir, "settings", systemRandom)).toThrow(
+    `${path("settings.seed")}: no such file: restore it from the backup of this fleet`,
+  );
+  expect(existsSync(path("settings.seed"))).toBe(false);
 });

@@ -17,8 +17,11 @@ import { writing } from "../../base/files/new-files.ts";
 import { removeLeftovers } from "../../base/files/remove-leftovers.ts";
 import type { Random } from "../../base/id.ts";
 import {
+  type CurvePair,
+  curvePairFromSeed,
   type KeyPair,
   keyPairFromSeed,
+  newCurvePair,
   newKeyPair,
   type RecordMac,
   recordMacKey,
@@ -28,15 +31,40 @@ import {
 // The keys of a fleet that can be replaced while it runs, as files of the auth directory of a master. The next key
 // stands next to the current one until the change is finished, so every state of these files is a whole set of keys.
 
-/** What can be replaced. */
+interface FleetKeys {
+  command: KeyPair;
+  account: KeyPair;
+  settings: CurvePair;
+}
+/** What `svc keys rotate` makes. */
+export type FleetKey = keyof FleetKeys;
+
+/** What can be replaced completely. */
 export const replaceableKeys = ["command", "account"] as const;
 export type ReplaceableKey = (typeof replaceableKeys)[number];
 
-/** The files of a key, and its role. */
-const files = {
-  command: { current: "command.seed", next: "command-next.seed", role: "user" },
-  account: { current: "account-signing.seed", next: "account-signing-next.seed", role: "account" },
-} as const;
+/** The files of a key, how they are read, and how one is made. */
+interface KeyFiles<Key> {
+  current: string;
+  next: string;
+  read(seed: string): Key;
+  make(random: Random): Key;
+}
+
+const files: { readonly [Name in FleetKey]: KeyFiles<FleetKeys[Name]> } = {
+  command: {
+    ...{ current: "command.seed", next: "command-next.seed" },
+    ...{ read: (seed) => keyPairFromSeed("user", seed), make: (random) => newKeyPair("user", random) },
+  },
+  account: {
+    ...{ current: "account-signing.seed", next: "account-signing-next.seed" },
+    ...{ read: (seed) => keyPairFromSeed("account", seed), make: (random) => newKeyPair("account", random) },
+  },
+  settings: {
+    ...{ current: "settings.seed", next: "settings-next.seed", read: curvePairFromSeed, make: newCurvePair },
+  },
+};
+export const fleetKeys = Object.keys(files) as FleetKey[];
 const earlierFile = "command-earlier.json";
 /** Public keys of signing keys that are no longer valid, one per line: another master may still have them. */
 const droppedFile = "account-signing-dropped";
@@ -54,11 +82,12 @@ export interface EarlierCommandKey {
 }
 
 /** A key, and the one that takes its place. */
-export interface KeySlot {
-  /** Absent for the account before its first signing key: then the key of the account signs. */
-  current: KeyPair | undefined;
-  next: KeyPair | undefined;
+export interface KeySlot<Key = KeyPair> {
+  /** Absent for the account before its first signing key, which its own key replaces, and for settings before theirs. */
+  current: Key | undefined;
+  next: Key | undefined;
 }
+export type SettingsKeyFiles = KeySlot<CurvePair>;
 
 /** The command keys of a master. */
 export interface CommandKeyFiles {
@@ -80,7 +109,7 @@ export function readAccountKeys(dir: string): AccountKeyFiles {
 }
 
 /** The path of the file that holds a key. */
-export function keyFile(dir: string, key: ReplaceableKey, place: "current" | "next"): string {
+export function keyFile(dir: string, key: FleetKey, place: "current" | "next"): string {
   return join(dir, files[key][place]);
 }
 
@@ -101,34 +130,42 @@ export function readCommandKeys(dir: string): CommandKeyFiles {
  *
  * @throws SvcError `bad_request` naming the file that is unreadable or malformed
  */
-export function readKeySlot(dir: string, key: ReplaceableKey): KeySlot {
+export function readKeySlot<Name extends FleetKey>(dir: string, key: Name): KeySlot<FleetKeys[Name]> {
+  const { read } = files[key];
   // The next one first: where a finish runs meanwhile, it is found in one place or in both, and never in none.
-  const next = readSeed(keyFile(dir, key, "next"), files[key].role);
-  const current = readSeed(keyFile(dir, key, "current"), files[key].role);
+  const next = readSeed(keyFile(dir, key, "next"), read);
+  const current = readSeed(keyFile(dir, key, "current"), read);
   return { current, next: next?.publicKey === current?.publicKey ? undefined : next };
 }
 
 /**
- * Makes the next key next to the current one, completely or not at all.
+ * Makes the next key next to the current one, completely or not at all. Settings that never had a key get their first.
  *
- * @throws SvcError `conflict` when there is one already, `storage` when it cannot be written
+ * @throws SvcError `conflict` when there is one already, `bad_request` where the current one is lost, `storage` when it
+ * cannot be written
  */
-export function addNextKey(dir: string, key: ReplaceableKey, random: Random): KeyPair {
+export function addNextKey<Name extends FleetKey>(dir: string, key: Name, random: Random): FleetKeys[Name] {
   removeUnfinished(dir, key);
+  const { current, next } = readKeySlot(dir, key);
   const path = keyFile(dir, key, "next");
-  const left = readSeed(path, files[key].role);
-  if (left !== undefined) {
-    if (left.publicKey !== readKeySlot(dir, key).current?.publicKey) {
+  if (next !== undefined) {
+    if (key === "settings" && current === undefined) {
       throw new SvcError(
-        "conflict",
-        `${path} holds the next ${key} key already: copy it to every master, then run svc keys finish ${key}`,
+        "bad_request",
+        `${keyFile(dir, key, "current")}: no such file: restore it from the backup of this fleet, or copy it from auth_dir of another master`,
       );
     }
-    // A finish was interrupted after its last step but one.
-    removeNext(path);
+    const then = key === "settings" ? "" : `, then run svc keys finish ${key}`;
+    throw new SvcError(
+      "conflict",
+      `${path} holds the next ${key} key already: copy it to every master${then}`,
+    );
   }
-  const pair = newKeyPair(files[key].role, random);
-  writing(path, () => createFileAtomic(path, `${pair.seed}\n`, secretMode));
+  // A finish was interrupted after its last step but one.
+  if (readTextIfPresent(path) !== undefined) removeNext(path);
+  const place = key === "settings" && current === undefined ? keyFile(dir, key, "current") : path;
+  const pair = files[key].make(random);
+  writing(place, () => createFileAtomic(place, `${pair.seed}\n`, secretMode));
   return pair;
 }
 
@@ -141,7 +178,7 @@ export function addNextKey(dir: string, key: ReplaceableKey, random: Random): Ke
  */
 export function replaceKey(dir: string, key: ReplaceableKey, records: Iterable<string> = []): void {
   removeUnfinished(dir, key);
-  const { current, next } = readKeySlot(dir, key);
+  const { current, next }: KeySlot = readKeySlot(dir, key);
   const path = keyFile(dir, key, "next");
   if (next !== undefined) {
     if (key === "command" && current !== undefined) storeRecords(join(dir, earlierFile), current, records);
@@ -159,10 +196,10 @@ export function isFinishInterrupted(dir: string, key: ReplaceableKey): boolean {
 }
 
 /** Removes what an interrupted run left. Each of these files is written by one command at a time. */
-function removeUnfinished(dir: string, key: ReplaceableKey): void {
+function removeUnfinished(dir: string, key: FleetKey): void {
   const { current, next } = files[key];
-  const third = key === "command" ? earlierFile : droppedFile;
-  writing(dir, () => removeLeftovers([current, next, third].map((name) => join(dir, name))));
+  const third = { command: [earlierFile], account: [droppedFile], settings: [] }[key];
+  writing(dir, () => removeLeftovers([current, next, ...third].map((name) => join(dir, name))));
 }
 
 function removeNext(path: string): void {
@@ -176,10 +213,10 @@ function removeNext(path: string): void {
   });
 }
 
-function readSeed(path: string, role: "user" | "account"): KeyPair | undefined {
+function readSeed<Key>(path: string, read: (seed: string) => Key): Key | undefined {
   try {
     const text = readTextIfPresent(path);
-    return text === undefined ? undefined : keyPairFromSeed(role, text);
+    return text === undefined ? undefined : read(text);
   } catch (cause) {
     const reason = cause instanceof SvcError ? cause.message : reasonOf(cause);
     throw new SvcError("bad_request", `${path}: ${reason}`);

@@ -13,6 +13,8 @@ export {
   type AccountKeyFiles,
   addNextKey,
   type CommandKeyFiles,
+  type FleetKey,
+  fleetKeys,
   isFinishInterrupted,
   keyFile,
   type ReplaceableKey,
@@ -21,6 +23,7 @@ export {
   readKeySlot,
   replaceableKeys,
   replaceKey,
+  type SettingsKeyFiles,
 } from "./key-files.ts";
 export { lintCredentials } from "./lint.ts";
 export { encodeSystemAccount, type SystemSites } from "./operator.ts";

@@ -125,7 +125,7 @@ describe("the files", () => {
   const secrets = [
     ...["operator.seed", "operator-signing.seed", "account.seed", "masters.seed", "command.seed"],
     ...["system.creds", "master.creds", "admin.creds", "direct.creds", "nats-server.conf"],
-    ...["recovery.seed", "masters-operators.seed"],
+    ...["recovery.seed", "masters-operators.seed", "settings.seed"],
   ];
   const others = ["operator.jwt", "account.jwt", "masters.jwt", "system.jwt", "recovery.pub"];
 

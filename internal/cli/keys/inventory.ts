@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { rfc3339 } from "../../base/clock.ts";
 import { readTextIfPresent } from "../../base/files/file.ts";
 import { inspectAuthority } from "../../identity/ca/mod.ts";
-import { keyPairFromSeed, parseCredentials, readClaims } from "../../identity/mod.ts";
+import { curvePairFromSeed, keyPairFromSeed, parseCredentials, readClaims } from "../../identity/mod.ts";
 
 /** One key of a fleet. */
 export interface KeyRow {
@@ -16,7 +16,7 @@ export interface KeyRow {
   depends: string;
 }
 
-type Role = "operator" | "account" | "user";
+type Role = "operator" | "account" | "user" | "curve";
 
 const holders = {
   offline: "offline",
@@ -36,6 +36,8 @@ const seeds: readonly (readonly [string, Role, string | undefined, keyof typeof 
   ["masters-operators.seed", "account", undefined, "masters", "connections of operators to the bus"],
   ["command.seed", "user", undefined, "masters", "commands, settings, state files, records of jobs"],
   ["command-next.seed", "user", undefined, "masters", "the same, when every alive peel has confirmed it"],
+  ["settings.seed", "curve", undefined, "masters", "what masters encrypt and compare among themselves"],
+  ["settings-next.seed", "curve", undefined, "masters", "the same, when it is in use"],
 ];
 
 /** Keys that are credentials. */
@@ -66,7 +68,7 @@ function seedRow(dir: string, [file, role, jwt, holder, depends]: (typeof seeds)
   const claims = jwt === undefined ? undefined : readTextIfPresent(join(dir, jwt));
   if (seed === undefined && claims === undefined) return [];
   const since = seed === undefined ? undefined : madeAt(path);
-  const publicKey = seed === undefined ? readClaims(claims ?? "").sub : keyPairFromSeed(role, seed).publicKey;
+  const publicKey = seed === undefined ? readClaims(claims ?? "").sub : pairOf(role, seed).publicKey;
   return [
     {
       key: file,
@@ -77,6 +79,9 @@ function seedRow(dir: string, [file, role, jwt, holder, depends]: (typeof seeds)
     },
   ];
 }
+
+const pairOf = (role: Role, seed: string) =>
+  role === "curve" ? curvePairFromSeed(seed) : keyPairFromSeed(role, seed);
 
 function credentialsRow(dir: string, [file, holder, depends]: (typeof credentials)[number]): KeyRow[] {
   const text = readTextIfPresent(join(dir, file));

@@ -21,6 +21,14 @@ export function commandObstacle(next: string, masters: readonly MasterKeys[]): s
     : `${waiting} does not sign with the next command key yet: try again soon`;
 }
 
+/** Why the next key of settings cannot be used yet; `undefined` when every master has it. */
+export function settingsObstacle(next: string, masters: readonly MasterKeys[]): string | undefined {
+  const lacking = namesOf(masters.filter(({ settings_keys = [] }) => !settings_keys.includes(next)));
+  return lacking === undefined
+    ? undefined
+    : `${lacking} does not have the next key of settings: copy settings-next.seed there`;
+}
+
 /** Why the change of the account's signing key cannot be finished yet; `undefined` when it can. */
 export function accountObstacle(
   next: string,

@@ -1,28 +1,33 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { SvcError } from "../../base/errors.ts";
-import { addNextKey, keyFile, readCommandKeys } from "../../bus/accounts/mod.ts";
+import { addNextKey, keyFile, readCommandKeys, readKeySlot } from "../../bus/accounts/mod.ts";
 import { command, formatFields } from "../../program/command-line/mod.ts";
-import { dirArg, keyArg, readKeyName } from "./args.ts";
+import { dirArg, readFleetKey, rotatedArg } from "./args.ts";
 
 export const rotateCommand = command({
   name: "rotate",
-  description: "Create the next command key, or the next signing key of the peels' account.",
-  examples: ["svc keys rotate command"],
-  args: { key: keyArg, dir: dirArg },
+  description: "Create the next command key, signing key of the peels' account, or key of settings.",
+  examples: ["svc keys rotate command", "svc keys rotate settings"],
+  args: { key: rotatedArg, dir: dirArg },
   async run({ key: name, dir }, cli) {
-    const key = readKeyName(name);
+    const key = readFleetKey(name);
     assertAuthDirectory(dir);
     const { publicKey } = addNextKey(dir, key, cli.random);
-    const file = keyFile(dir, key, "next");
+    const isNext = readKeySlot(dir, key).next !== undefined;
+    const file = keyFile(dir, key, isNext ? "next" : "current");
     await cli.print({ key, public_key: publicKey, file }, () =>
       formatFields([
-        ["Next key", publicKey],
+        [isNext ? "Next key" : "Key", publicKey],
         ["File", file],
       ]),
     );
     cli.say(`Next: copy ${file} to auth_dir of every other master. They use it without a restart.`);
-    cli.say(`svc keys status shows who has confirmed it; then run svc keys finish ${key} on every master.`);
+    cli.say(
+      key === "settings"
+        ? "svc keys status shows which masters have it."
+        : `svc keys status shows who has confirmed it; then run svc keys finish ${key} on every master.`,
+    );
   },
 });
 

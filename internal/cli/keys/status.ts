@@ -16,7 +16,7 @@ import { request } from "../request.ts";
 import { dirArg } from "./args.ts";
 import { issuingSince, type MasterKeys, readMasterKeys, unconfirmedOf } from "./fleet-keys.ts";
 import { type KeyRow, listKeys } from "./inventory.ts";
-import { accountObstacle, commandObstacle } from "./obstacle.ts";
+import { accountObstacle, commandObstacle, settingsObstacle } from "./obstacle.ts";
 import { assertAuthDirectory } from "./rotate.ts";
 
 /** A key that can be replaced, and how far that is. */
@@ -32,6 +32,8 @@ export interface KeysStatus {
   keys: KeyRow[];
   command: Change & { unconfirmed: string[]; unconfirmed_count: number };
   account: Change & { dependents: string[] };
+  /** Without `current` the fleet never had one. */
+  settings: Change;
   masters: MasterKeys[];
   /** Members whose keys the fleet has: each holds its own. */
   peels: number;
@@ -56,6 +58,7 @@ async function readKeysStatus(dir: string, cli: Cli): Promise<{ status: KeysStat
   const keys = listKeys(dir);
   const own = readCommandKeys(dir);
   const account = readKeySlot(dir, "account");
+  const settings = readKeySlot(dir, "settings");
   const notes: string[] = [];
   let failed = false;
   const { masters, members, dependents } = await withBus(cli, (bus) =>
@@ -67,7 +70,7 @@ async function readKeysStatus(dir: string, cli: Cli): Promise<{ status: KeysStat
   });
   if (!failed && masters.length === 0)
     notes.push("no master is running: nothing is known about confirmations");
-  notes.push(...differences(own, account, masters));
+  notes.push(...differences({ own, account, settings }, masters));
   const waits = (obstacle: string | undefined): Pick<Change, "phase" | "reason"> =>
     obstacle === undefined ? { phase: "ready" } : { phase: "waiting", reason: obstacle };
   const { named, count } = unconfirmedOf(masters);
@@ -95,6 +98,15 @@ async function readKeysStatus(dir: string, cli: Cli): Promise<{ status: KeysStat
           }),
       dependents,
     },
+    settings: {
+      ...(settings.current === undefined ? {} : { current: settings.current.publicKey }),
+      ...(settings.next === undefined
+        ? { phase: "none" }
+        : {
+            next: settings.next.publicKey,
+            ...waits(nobody ?? settingsObstacle(settings.next.publicKey, masters)),
+          }),
+    },
     masters,
     peels: members,
     notes,
@@ -114,40 +126,40 @@ async function readFleet(bus: Bus, isReplaced: boolean) {
   return { masters, members, dependents: peels };
 }
 
+interface PublicSlot {
+  current: { publicKey: string } | undefined;
+  next: { publicKey: string } | undefined;
+}
+
 /** What masters have that this directory lacks, and the other way round. */
 function differences(
-  own: ReturnType<typeof readCommandKeys>,
-  account: ReturnType<typeof readKeySlot>,
+  { own, account, settings }: Record<"own" | "account" | "settings", PublicSlot>,
   masters: readonly MasterKeys[],
 ): string[] {
-  const keysOf = (slot: {
-    current: { publicKey: string } | undefined;
-    next: { publicKey: string } | undefined;
-  }) => [slot.current, slot.next].flatMap((pair) => (pair === undefined ? [] : [pair.publicKey]));
-  const [ownCommand, ownAccount] = [keysOf(own), keysOf(account)];
+  const keysOf = (slot: PublicSlot) =>
+    [slot.current, slot.next].flatMap((pair) => (pair === undefined ? [] : [pair.publicKey]));
   const differs = (one: readonly string[], other: readonly string[]) =>
     [...one].sort().join() !== [...other].sort().join();
-  return masters.flatMap((master) => {
-    const { name, command_keys, account_keys, keys_problem } = master;
-    return [
-      ...(differs(command_keys, ownCommand)
-        ? [
-            `master ${name} does not have the same command keys as this directory: copy the files of one to the other`,
-          ]
-        : []),
-      ...(differs(account_keys, ownAccount)
-        ? [
-            `master ${name} does not have the same signing keys of the account as this directory: copy the files of one to the other`,
-          ]
-        : []),
-      ...(keys_problem === undefined ? [] : [`master ${name} cannot read its keys: ${keys_problem}`]),
-    ];
-  });
+  return masters.flatMap(({ name, command_keys, account_keys, settings_keys = [], keys_problem }) => [
+    ...(
+      [
+        ["command keys", command_keys, own],
+        ["signing keys of the account", account_keys, account],
+        ["keys of settings", settings_keys, settings],
+      ] as const
+    )
+      .filter(([, reported, slot]) => differs(reported, keysOf(slot)))
+      .map(
+        ([keys]) =>
+          `master ${name} does not have the same ${keys} as this directory: copy the files of one to the other`,
+      ),
+    ...(keys_problem === undefined ? [] : [`master ${name} cannot read its keys: ${keys_problem}`]),
+  ]);
 }
 
 /** The keys for people: a table of them, and how far their replacement is. */
 export function formatKeys(status: KeysStatus, style: TableStyle): string {
-  const { keys, command: commandKey, account, masters, peels, notes } = status;
+  const { keys, command: commandKey, account, settings, masters, peels, notes } = status;
   const reported = ({ phase, reason }: Change) =>
     phase === "none" ? "not being replaced" : phase === "ready" ? "can be finished" : `waits: ${reason}`;
   return [
@@ -159,14 +171,18 @@ export function formatKeys(status: KeysStatus, style: TableStyle): string {
     formatFields([
       ["command key", reported(commandKey)],
       ["account signing key", reported(account)],
+      ["settings key", reportSettings(settings)],
       ["keys of peels", `${peels} members hold their own`],
     ]),
     ...(masters.length === 0
       ? []
       : [
           formatTable(
-            { MASTER: "text", "COMMAND KEYS": "word", "SIGNS WITH": "text" },
-            masters.map((one) => [one.name, `${one.command_keys.length}`, one.signs_with || "-"]),
+            { MASTER: "text", "COMMAND KEYS": "word", "SIGNS WITH": "text", "SETTINGS KEYS": "word" },
+            masters.map((one) => [
+              ...[one.name, `${one.command_keys.length}`, one.signs_with || "-"],
+              `${one.settings_keys?.length ?? 0}`,
+            ]),
             style,
           ),
         ]),
@@ -181,4 +197,10 @@ export function formatKeys(status: KeysStatus, style: TableStyle): string {
         ]),
     ...(notes.length === 0 ? [] : [notes.map((note) => `note: ${note}`).join("\n")]),
   ].join("\n\n");
+}
+
+function reportSettings({ current, phase, reason }: Change): string {
+  if (current === undefined) return "missing: svc keys rotate settings makes it";
+  if (phase === "none") return "not being replaced";
+  return phase === "waiting" ? `waits: ${reason}` : "every master has the next one";
 }

@@ -47,6 +47,8 @@ test("each host has what its master and its bus need, and no more", async () => 
       ),
     ).toEqual(["auth/administrators"]);
   }
+  const seedOf = (host: string) => readFileSync(join(made.dir, host, "auth/settings.seed"), "utf8");
+  expect(new Set(hosts.map(seedOf)).size).toBe(1);
   const secrets = tree.filter(({ path }) => /\.(?:seed|creds|key|token|operator|conf)$/.test(path));
   for (const { path } of secrets)
     expect([path, statSync(join(made.dir, path)).mode & 0o777]).toEqual([path, 0o600]);
@@ -55,7 +57,7 @@ test("each host has what its master and its bus need, and no more", async () => 
     if (!isFile) expect([path, mode]).toEqual([path, 0o700]);
     else if (mode !== 0o600) {
       expect(`${path}: ${readFileSync(join(made.dir, path), "utf8")}`).not.toMatch(
-        /\bS[OAU][A-Z2-7]{56}\b|PRIVATE KEY/,
+        /\bS[OAUX][A-Z2-7]{56}\b|PRIVATE KEY/,
       );
     }
   }

@@ -70,6 +70,7 @@ test("the files and their modes", async () => {
     "auth/masters-operators.seed": "600",
     "auth/administrators": "644",
     "auth/command.seed": "600",
+    "auth/settings.seed": "600",
     "auth/system.jwt": "644",
     "auth/system.creds": "600",
     "auth/master.creds": "600",
@@ -168,7 +169,7 @@ test("the programs can read the written files, which reference no path outside t
 test("world-readable files contain no secrets", async () => {
   const { files: written } = await initFleet(options());
   for (const { path, mode } of written.filter(({ mode }) => mode !== 0o600)) {
-    expect(`${path}: ${readFileSync(path, "utf8")}`).not.toMatch(/\bS[OAU][A-Z2-7]{56}\b|PRIVATE KEY/);
+    expect(`${path}: ${readFileSync(path, "utf8")}`).not.toMatch(/\bS[OAUX][A-Z2-7]{56}\b|PRIVATE KEY/);
     expect(mode).toBe(0o644);
   }
 });

@@ -17,6 +17,7 @@ const keyFields = {
   issues_since: optional(v.string()),
   command_keys: texts,
   signs_with: text,
+  settings_keys: optional(v.pipe(v.array(v.string()), v.readonly())),
   keys_problem: optional(v.string()),
   unconfirmed_peels: optional(v.array(v.string())),
   unconfirmed_count: optional(count),

@@ -8,7 +8,7 @@ import type { OperatorBudgets, OperatorLimits, RequestJudge } from "../../fleet/
 import type { RolloutTiming } from "../../fleet/rollout/mod.ts";
 import type { MasterConfig } from "../../program/config/mod.ts";
 import type { RequestRegistry } from "../../wire/verify-request.ts";
-import type { AccountKeys, Keyring, MasterKeys } from "../keys/mod.ts";
+import type { AccountKeys, Keyring, MasterKeys, SettingsKeys } from "../keys/mod.ts";
 import type { MasterMetrics } from "../metrics/mod.ts";
 
 export interface MasterOptions {
@@ -45,6 +45,8 @@ export interface MasterDeps extends MasterOptions {
   keyring: Keyring;
   /** The signing keys of the peels' account, which change as well. */
   accountKeys: AccountKeys;
+  /** What masters encrypt and compare among themselves with. */
+  settingsKeys: SettingsKeys;
   metrics: MasterMetrics;
   tracer: Tracer;
   /** Verifies requests of operators to this master alone. */

@@ -102,7 +102,7 @@ async function startFoundation(
 }
 
 /** What a heartbeat reports about the keys until the fleet is known. */
-function reportOwnKeys({ keyring, accountKeys }: MasterDeps): MasterKeys {
+function reportOwnKeys({ keyring, accountKeys }: MasterDeps): ReturnType<Reported["keys"]> {
   return {
     ...reportKeys(keyring),
     account_keys: accountKeys.publicKeys,
@@ -110,16 +110,24 @@ function reportOwnKeys({ keyring, accountKeys }: MasterDeps): MasterKeys {
   };
 }
 
-type Reported = Pick<Parameters<typeof startMasterHeartbeat>[0], "keys" | "limited" | "isHealthOff">;
+type Reported = Pick<Parameters<typeof startMasterHeartbeat>[0], "limited" | "isHealthOff"> & {
+  /** Those that change while the fleet is asked; what this master has alone is added. */
+  keys(): Omit<MasterKeys, "settings_keys">;
+};
 
 function heartbeatOptions(
   { base, certificate: { certificates }, server, connection, opened, clock: { sound } }: Foundation,
   reported: Reported,
 ): Parameters<typeof startMasterHeartbeat>[0] {
-  const { name, hostname, clock, config } = base;
+  const { name, hostname, clock, config, settingsKeys } = base;
   return {
     ...{ bus: connection.bus, bucket: opened.storage.masterHeartbeats, name, hostname, clock },
     ...reported,
+    keys: () => ({
+      ...defined({ keys_problem: settingsKeys.problem }),
+      ...reported.keys(),
+      settings_keys: settingsKeys.publicKeys,
+    }),
     certificateEnds: () => certificates.current().notAfter,
     recoveryWindowMs: config["enroll.recovery_window"],
     caPin: () => certificates.current().root?.pin,

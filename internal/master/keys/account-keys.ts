@@ -1,10 +1,8 @@
 import type { Clock } from "../../base/clock.ts";
-import { describeError } from "../../base/errors.ts";
-import { watchDirectory } from "../../base/files/watch-directory.ts";
 import type { Log } from "../../base/log.ts";
-import { subscribe } from "../../base/subscribe.ts";
 import { type AccountKeyFiles, readAccountKeys } from "../../bus/accounts/mod.ts";
 import type { AccountSigner, KeyPair } from "../../identity/mod.ts";
+import { followFiles } from "./follow-files.ts";
 
 /** The signing keys of the peels' account, as the auth directory of this master has them now. */
 export interface AccountKeys {
@@ -35,71 +33,51 @@ export function followAccountKeys(options: {
   log: Log;
 }): AccountKeys & { stop(): void } {
   const { authDir, account, clock, log } = options;
-  let keys = options.keys;
   let usesNext = false;
-  let problem: string | undefined;
-  const listeners = new Set<() => void>();
-  const inUse = (): KeyPair | undefined => (usesNext ? keys.next : keys.current);
-  const namesOf = () =>
-    [keys.current, keys.next].flatMap((pair) => (pair === undefined ? [] : [pair.publicKey]));
-
-  const read = () => {
-    let found: AccountKeyFiles;
-    try {
-      found = readAccountKeys(authDir);
-    } catch (thrown) {
-      const reason = describeError(thrown);
-      if (problem !== reason) {
-        log.error("the signing keys of the account cannot be read; those that were read before stay in use", {
-          reason,
-        });
-      }
-      problem = reason;
-      return;
-    }
-    problem = undefined;
-    const stateOf = () => [...namesOf(), "", ...keys.dropped].join();
-    const before = stateOf();
-    const signedWith = inUse()?.publicKey;
-    keys = found;
-    usesNext = keys.next !== undefined && keys.next.publicKey === signedWith;
-    if (before === stateOf()) return;
-    log.info("signing keys of the account reloaded", { keys: namesOf(), dropped: keys.dropped });
-    for (const run of [...listeners]) run();
-  };
-  const watching = watchDirectory(authDir, { onChange: read, recursive: false, clock, log });
+  const inUse = ({ current, next }: AccountKeyFiles): KeyPair | undefined => (usesNext ? next : current);
+  const followed = followFiles({
+    ...{ authDir, first: options.keys, read: readAccountKeys, clock, log },
+    stateOf: (keys) => [...namesOf(keys), "", ...keys.dropped].join(),
+    failed: "the signing keys of the account cannot be read; those that were read before stay in use",
+    changed(keys, before) {
+      // The next key may have become the current one meanwhile.
+      const signedWith = inUse(before)?.publicKey;
+      usesNext = keys.next !== undefined && keys.next.publicKey === signedWith;
+      log.info("signing keys of the account reloaded", { keys: namesOf(keys), dropped: keys.dropped });
+    },
+  });
   return {
     get signer() {
-      const pair = inUse();
+      const pair = inUse(followed.current);
       return pair === undefined ? account : { ...pair, issuerAccount: account.publicKey };
     },
     get next() {
-      return keys.next?.publicKey;
+      return followed.current.next?.publicKey;
     },
     get publicKeys() {
-      return namesOf();
+      return namesOf(followed.current);
     },
     get wanted() {
       // What does not sign any longer need not count: another master may have dropped it already.
-      return usesNext && keys.next !== undefined ? [keys.next.publicKey] : namesOf();
+      const { next } = followed.current;
+      return usesNext && next !== undefined ? [next.publicKey] : namesOf(followed.current);
     },
     get dropped() {
-      return keys.dropped;
+      return followed.current.dropped;
     },
     get problem() {
-      return problem;
+      return followed.problem;
     },
     useNext() {
-      if (usesNext || keys.next === undefined) return;
+      const { next } = followed.current;
+      if (usesNext || next === undefined) return;
       usesNext = true;
-      log.info("credentials are signed with the next signing key of the account", {
-        key: keys.next.publicKey,
-      });
+      log.info("credentials are signed with the next signing key of the account", { key: next.publicKey });
     },
-    onChange: (run) => subscribe(listeners, run),
-    stop() {
-      watching.stop();
-      listeners.clear();
-    },
+    onChange: followed.onChange,
+    stop: followed.stop,
   };
 }
+
+const namesOf = ({ current, next }: AccountKeyFiles): string[] =>
+  [current, next].flatMap((pair) => (pair === undefined ? [] : [pair.publicKey]));

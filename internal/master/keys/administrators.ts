@@ -1,13 +1,11 @@
 import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
-import { describeError } from "../../base/errors.ts";
 import { readTextIfPresent } from "../../base/files/file.ts";
-import { watchDirectory } from "../../base/files/watch-directory.ts";
 import type { Log } from "../../base/log.ts";
-import { subscribe } from "../../base/subscribe.ts";
 import { readOperatorsKey } from "../../bus/accounts/mod.ts";
 import type { AccountSigner, KeyPair } from "../../identity/mod.ts";
 import { type Administrator, parseAdministrators } from "../../wire/administrators.ts";
+import { followFiles } from "./follow-files.ts";
 
 /** What a master knows of operators from its own directory, and not from the bus. */
 export interface OperatorFiles {
@@ -33,53 +31,36 @@ export function followOperatorFiles(options: {
   log: Log;
 }): OperatorFiles {
   const { authDir, account, clock, log } = options;
-  const load = () => {
+  const read = () => {
     const { administrators, key } = readOperatorFiles(authDir);
     return {
       administrators,
       signer: key === undefined ? undefined : { ...key, issuerAccount: account },
     };
   };
-  let current = load();
-  let problem: string | undefined;
-  const listeners = new Set<() => void>();
-  const stateOf = () => JSON.stringify([current.administrators, current.signer?.publicKey]);
-  const read = () => {
-    const before = stateOf();
-    try {
-      current = load();
-      problem = undefined;
-    } catch (thrown) {
-      const reason = describeError(thrown);
-      if (problem !== reason) {
-        log.error("the files of operators cannot be read; what was read before stays in force", { reason });
-      }
-      problem = reason;
-      return;
-    }
-    if (stateOf() === before) return;
-    log.info("the files of operators were reloaded", {
-      administrators: current.administrators.map(({ name }) => name).join(","),
-      signing_key: current.signer?.publicKey ?? "none",
-    });
-    for (const run of [...listeners]) run();
-  };
-  const watching = watchDirectory(authDir, { onChange: read, recursive: false, clock, log });
+  const followed = followFiles({
+    ...{ authDir, first: read(), read, clock, log },
+    stateOf: ({ administrators, signer }) => JSON.stringify([administrators, signer?.publicKey]),
+    failed: "the files of operators cannot be read; what was read before stays in force",
+    changed({ administrators, signer }) {
+      log.info("the files of operators were reloaded", {
+        administrators: administrators.map(({ name }) => name).join(","),
+        signing_key: signer?.publicKey ?? "none",
+      });
+    },
+  });
   return {
     get administrators() {
-      return current.administrators;
+      return followed.current.administrators;
     },
     get signer() {
-      return current.signer;
+      return followed.current.signer;
     },
     get problem() {
-      return problem;
+      return followed.problem;
     },
-    onChange: (run) => subscribe(listeners, run),
-    stop() {
-      watching.stop();
-      listeners.clear();
-    },
+    onChange: followed.onChange,
+    stop: followed.stop,
   };
 }
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { systemClock } from "../../base/clock.ts";
@@ -51,6 +51,27 @@ describe.each(["account.seed", "operator-signing.seed", "master.creds", "system.
     });
   },
 );
+
+describe("settings.seed", () => {
+  const seed = join(auth, "settings.seed");
+  const back = "restore it from the backup of this fleet, or copy it from auth_dir of another master";
+
+  test("is missing in a fleet that never had one, and the master starts", () => {
+    expect(loadMasterKeys(auth).settings.current?.publicKey).toStartWith("X");
+    rmSync(seed);
+    expect(loadMasterKeys(auth).settings).toEqual({ current: undefined, next: undefined });
+  });
+
+  test("comes from the backup where the next one is there without it", () => {
+    renameSync(seed, join(auth, "settings-next.seed"));
+    expect(messageOf()).toBe(`${seed}: no such file: ${back}`);
+  });
+
+  test.each([["garbage"], [""]])("and when it holds %p, which is not repeated", (text) => {
+    writeFileSync(seed, text, { mode: 0o600 });
+    expect(messageOf()).toBe(`${seed}: not a valid curve seed: ${back}`);
+  });
+});
 
 test("where no fleet is, keys are made", () => {
   rmSync(auth, { recursive: true });

@@ -7,6 +7,7 @@ import {
   type CommandKeyFiles,
   readAccountKeys,
   readCommandKeys,
+  type SettingsKeyFiles,
 } from "../../bus/accounts/mod.ts";
 import { type KeyPair, keyPairFromSeed, parseCredentials, readClaims } from "../../identity/mod.ts";
 import {
@@ -15,6 +16,7 @@ import {
   parseSuccession,
   type SignedSuccession,
 } from "../../identity/succession/mod.ts";
+import { readSettingsKeys } from "./settings-keys.ts";
 
 /** The secrets a master works with; `svc nats-auth init` writes them. */
 export interface MasterKeys {
@@ -32,6 +34,8 @@ export interface MasterKeys {
   command: CommandKeyFiles;
   /** Signing keys of the peels' account; without one, its own key signs. */
   accountSigning: AccountKeyFiles;
+  /** What masters encrypt and compare among themselves; none in a fleet that never had one. */
+  settings: SettingsKeyFiles;
   /** Public keys that may sign a succession of this fleet; none without `recovery.pub`. */
   recoveryKeys: readonly string[];
   /** The statement that this fleet succeeds another one, if it does. */
@@ -68,8 +72,9 @@ export function loadMasterKeys(authDir: string): MasterKeys {
     operatorSigning: seed("operator-signing.seed", "operator"),
     // A user signed by a signing key names its account; one signed by the account itself need not.
     mastersAccount: typeof claims.nats.issuer_account === "string" ? claims.nats.issuer_account : claims.iss,
-    command: commandKeys(authDir),
+    command: orBack(authDir, readCommandKeys),
     accountSigning: readAccountKeys(authDir),
+    settings: orBack(authDir, readSettingsKeys),
     recoveryKeys: readRecoveryKeys(join(authDir, "recovery.pub")),
     succession: readSuccession(join(authDir, "succession.json")),
   };
@@ -88,9 +93,9 @@ function wayBack(authDir: string): string {
     : `for a new fleet svc nats-auth init --dir ${authDir} makes it; otherwise correct auth_dir`;
 }
 
-function commandKeys(authDir: string): CommandKeyFiles {
+function orBack<Keys>(authDir: string, read: (authDir: string) => Keys): Keys {
   try {
-    return readCommandKeys(authDir);
+    return read(authDir);
   } catch (cause) {
     throw new SvcError("bad_request", `${messageOf(cause)}: ${wayBack(authDir)}`);
   }

@@ -7,3 +7,4 @@ export { loadMasterKeys, type MasterKeys } from "./keys.ts";
 export { followOtherMasters } from "./other-masters.ts";
 export { followRotation, reportKeys } from "./rotation.ts";
 export { viewRotations } from "./rotation-view.ts";
+export { followSettingsKeys, judgeSettingsKeys, type SettingsKeys } from "./settings-keys.ts";

@@ -58,7 +58,7 @@ export interface Rotation {
   /** How many alive peels have not confirmed the next key; `undefined` while the fleet is not known. */
   readonly unconfirmed: number | undefined;
   /** What the heartbeat of this master reports. It also decides whether the next key signs from now on. */
-  report(): Omit<MasterKeys, "account_keys" | "issues_with">;
+  report(): Omit<MasterKeys, "account_keys" | "issues_with" | "settings_keys">;
   stop(): void;
 }
 

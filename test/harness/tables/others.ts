@@ -119,9 +119,17 @@ export const otherTables: Samples = {
         keys: [{ key: name, public_key: key, holder: name, since: at, depends: name }],
         command: { phase: "none", unconfirmed: [name], unconfirmed_count: 1 },
         account: { phase: "none", dependents: [] },
+        settings: { phase: "waiting", reason: name },
         masters: [
           {
-            ...{ name, command_keys: [key], account_keys: [key], signs_with: key, issues_with: key },
+            ...{
+              name,
+              command_keys: [key],
+              account_keys: [key],
+              signs_with: key,
+              issues_with: key,
+              settings_keys: [key],
+            },
           },
         ],
         ...{ peels: many, notes: [] },

@@ -2,7 +2,7 @@ import { defined } from "../../../base/defined.ts";
 import { createOperatorBudgets } from "../../../fleet/requests/mod.ts";
 import type { Parts } from "../../../program/health/mod.ts";
 import { tracing } from "../../../program/tracing/mod.ts";
-import { followAccountKeys, followCommandKeys, loadMasterKeys } from "../../keys/mod.ts";
+import { followAccountKeys, followCommandKeys, followSettingsKeys, loadMasterKeys } from "../../keys/mod.ts";
 import { createMasterMetrics, type MasterView } from "../../metrics/mod.ts";
 import { masterName } from "../name.ts";
 import type { MasterDeps, MasterOptions } from "../options.ts";
@@ -20,6 +20,12 @@ const commandKeys = {
     return { keyring, stop: keyring.stop };
   },
 };
+const settingsSeed = {
+  start(options: Parameters<typeof followSettingsKeys>[0]) {
+    const settingsKeys = followSettingsKeys(options);
+    return { settingsKeys, stop: settingsKeys.stop };
+  },
+};
 
 /** What every part of a master may use, and what does not need the bus: name, keys, metrics, traces. */
 export async function startBase(
@@ -31,7 +37,8 @@ export async function startBase(
   const { auth_dir: authDir } = config;
   const name = masterName(hostname, random);
   const keys = loadMasterKeys(authDir);
-  await parts.start(keyFiles, { authDir, log });
+  const { settingsKeys } = await parts.start(settingsSeed, { authDir, keys: keys.settings, clock, log });
+  await parts.start(keyFiles, { authDir, settingsKeys, log });
   const { keyring } = await parts.start(commandKeys, { authDir, keys: keys.command, clock, log });
   const { accountKeys } = await parts.start(accountSigning, {
     ...{ authDir, keys: keys.accountSigning, account: keys.account, clock, log },
@@ -43,7 +50,7 @@ export async function startBase(
   const metrics = createMasterMetrics(view);
   return {
     ...options,
-    ...{ name, tracer, keys, keyring, accountKeys },
+    ...{ name, tracer, keys, keyring, accountKeys, settingsKeys },
     awaited: new Map(),
     metrics,
     budgets: createOperatorBudgets({
