@@ -266,6 +266,11 @@ export const house: readonly Wing[] = [
       room("master/bus", 16, "the bus servers of a master: embedded, or observed"),
       room("master/storage", 16, "the storage of masters on the bus: created, measured, grown"),
       room("master/keys", 16, "the keys of a master: read, followed while they change, replaced"),
+      room(
+        "master/compared-files",
+        17,
+        "whether all masters have the same files on their own hosts: digests, comparison",
+      ),
       room("master/state-files", 17, "state files of a master: published, and signed for peels"),
       room("master/sign-in", 16, "how a person gets a token or a session"),
       room("master/clock", 10, "the clock of a master, compared with the bus and the other masters"),

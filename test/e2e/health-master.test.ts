@@ -41,10 +41,11 @@ async function readiness(healthUrl = master.healthUrl): Promise<{ code: number }
   return { code: response.status, ...((await response.json()) as Readiness) };
 }
 
-/** The names of the specification; `bus-servers`, `clock`, `decisions`, `enroll-policy`, `keys`, `operators`, `roles`, `settings`, `site-peels`, `sites`, `states` and `storage` are this product's own. */
+/** The names of the specification; `bus-servers`, `clock`, `decisions`, `enroll-policy`, `files`, `keys`, `operators`, `roles`, `settings`, `site-peels`, `sites`, `states` and `storage` are this product's own. */
 const names = [
   ...["bus", "bus-servers", "ca", "clock", "decisions", "enroll-policy", "enroll-server"],
   ...[
+    "files",
     "keys",
     "operators",
     "reactor",

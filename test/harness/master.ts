@@ -46,6 +46,8 @@ export async function startMaster(
     operators?: RequestRegistry;
     /** Operators may send this much to it; most tests send more in a moment than a person does. */
     operatorLimits?: OperatorLimits;
+    /** How long files of masters may differ; a minute unless given. */
+    filePatienceMs?: number;
     /** For a test that waits for a record. */
     log?: ReturnType<typeof recordingLog>;
   } = {},
@@ -76,7 +78,7 @@ export async function startMaster(
     trustsClock: options.clock !== undefined && options.comparesClock !== true,
     random: systemRandom,
     jitter: systemJitter,
-    ...defined({ operators: options.operators }),
+    ...defined({ operators: options.operators, filePatienceMs: options.filePatienceMs }),
     operatorLimits: options.operatorLimits ?? { ...operatorLimits, perSecond: 1e6, burst: 1e6, forged: 1e6 },
     log,
     signal: stopping.signal,

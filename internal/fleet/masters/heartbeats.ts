@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
 import { foreign } from "../../base/msgpack.ts";
 import { type RecordOf, record } from "../../base/record.ts";
-import { optional } from "../../base/record-kinds.ts";
+import { bytes, optional } from "../../base/record-kinds.ts";
 import { described } from "../../base/schema.ts";
 import { decodeHeld } from "../../bus/lease/mod.ts";
 import { type Bucket, readValues } from "../../bus/storage/mod.ts";
@@ -54,6 +54,8 @@ const fields = {
   /** While the root is rotated. */
   ca_next_spki: optional(v.string()),
   ca_phase: optional(v.string()),
+  /** HMAC of the files that it reads from its own host, by kind. */
+  files: optional(v.record(v.string(), bytes(32))),
   ...keyFields,
 } as const;
 

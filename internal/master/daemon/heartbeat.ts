@@ -39,6 +39,8 @@ export function startMasterHeartbeat(options: {
   limited: () => readonly LimitedSource[];
   /** What it reports about its keys. */
   keys: () => MasterKeys;
+  /** Digests of the files that it reads from its own host. */
+  files: () => Readonly<Record<string, Uint8Array>> | undefined;
   clock: Clock;
 }): { stop(): Promise<void> } {
   const { bus, bucket, name, hostname, certificateEnds, caPin, caRotation, clockAheadMs, keys, clock } =
@@ -52,7 +54,7 @@ export function startMasterHeartbeat(options: {
       ...{ hostname, version, started_at: startedAt },
       certificate_ends_at: rfc3339(certificateEnds()),
       recovery_window_ms: options.recoveryWindowMs,
-      ...defined({ ca_spki: caPin(), clock_ahead_ms: clockAheadMs() }),
+      ...defined({ ca_spki: caPin(), clock_ahead_ms: clockAheadMs(), files: options.files() }),
       ...(rotation === undefined ? {} : { ca_next_spki: rotation.next.pin, ca_phase: rotation.phase }),
       ...(options.isHealthOff() ? { health: "off" as const } : {}),
       ...(limited.length === 0 ? {} : { limited }),

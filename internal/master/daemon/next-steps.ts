@@ -18,6 +18,7 @@ export function nextSteps(config: MasterConfig): Readonly<Record<string, string>
     decisions: `make room on the disk of ${config.decisions_log}, or let svc-master write there (chown); it continues by itself`,
     "enroll-policy": `svc enroll policy lint ${config["enroll.policy"]}, and correct that file`,
     "enroll-server": restart,
+    files: "copy the files that are right from one master to the others",
     gitfs: "correct gitfs.remotes in the configuration of that master, or its repository",
     keys: `chmod 600 the .seed and .creds files in ${config.auth_dir}`,
     operators: `correct administrators and masters-operators.seed in ${config.auth_dir}, or restore them from the backup`,

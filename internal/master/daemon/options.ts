@@ -24,6 +24,8 @@ export interface MasterOptions {
   service?: ServiceManager;
   /** Replaces limits of the specification, for tests that cannot wait for them. */
   rolloutTiming?: RolloutTiming;
+  /** How long files of masters may differ, for the same reason. */
+  filePatienceMs?: number;
   /** The same, for tests that send more in a moment than a person does. */
   operatorLimits?: OperatorLimits;
   /** The clock is not compared with the bus, for tests that move it. */

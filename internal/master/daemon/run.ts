@@ -49,7 +49,11 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   const { sound } = foundation.clock;
   let keyReport = () => reportOwnKeys(base);
   let limited: Reported["limited"] = () => [];
-  const reported = { keys: () => keyReport(), limited: () => limited(), isHealthOff: healthServer.isOff };
+  let fileReport: Reported["files"] = () => undefined;
+  const reported = {
+    ...{ keys: () => keyReport(), limited: () => limited(), files: () => fileReport() },
+    isHealthOff: healthServer.isOff,
+  };
   await parts.start(heartbeat, heartbeatOptions(foundation, reported));
   for (;;) {
     await sound.untilSound(signal);
@@ -57,11 +61,12 @@ export async function runMaster(options: MasterOptions): Promise<void> {
     serving = planServing(until);
     try {
       await using running = serving;
-      const { listener, reportKeys } = await serve(running, {
+      const { listener, reportKeys, reportFiles } = await serve(running, {
         ...foundation,
         base: { ...base, signal: until },
       });
       keyReport = reportKeys;
+      fileReport = reportFiles;
       limited = listener.limited;
       announce(base, { listener, healthPort: healthServer.port, until });
       await untilAborted(until);
@@ -110,7 +115,7 @@ function reportOwnKeys({ keyring, accountKeys }: MasterDeps): ReturnType<Reporte
   };
 }
 
-type Reported = Pick<Parameters<typeof startMasterHeartbeat>[0], "limited" | "isHealthOff"> & {
+type Reported = Pick<Parameters<typeof startMasterHeartbeat>[0], "limited" | "files" | "isHealthOff"> & {
   /** Those that change while the fleet is asked; what this master has alone is added. */
   keys(): Omit<MasterKeys, "settings_keys">;
 };

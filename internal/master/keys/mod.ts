@@ -4,7 +4,7 @@ export { followOperatorFiles, readOperatorFiles } from "./administrators.ts";
 export { startDocument } from "./document.ts";
 export { followCommandKeys, type Keyring } from "./keyring.ts";
 export { loadMasterKeys, type MasterKeys } from "./keys.ts";
-export { followOtherMasters } from "./other-masters.ts";
+export { followOtherMasters, type OtherMasters } from "./other-masters.ts";
 export { followRotation, reportKeys } from "./rotation.ts";
 export { viewRotations } from "./rotation-view.ts";
 export { followSettingsKeys, judgeSettingsKeys, type SettingsKeys } from "./settings-keys.ts";

@@ -5,8 +5,9 @@ import { readMasterBeat } from "../../fleet/masters/mod.ts";
 /** Heartbeats of masters expire after this time. */
 const aliveMs = 15_000;
 
-/** What another master reports about its keys. */
+/** What another master reports about its keys and files. */
 export interface MasterKeyView {
+  name: string;
   commandKeys: readonly string[];
   /** The command key that it signs with. */
   signsWith: string;
@@ -14,9 +15,13 @@ export interface MasterKeyView {
   accountKeys: readonly string[];
   /** The key that it signs credentials of peels with. */
   issuesWith: string;
+  /** Its keys of settings, the one in use first. */
+  settingsKeys: readonly string[];
+  /** Digests of the files that it reads from its own host, by kind; absent in versions that compare none. */
+  files: Readonly<Record<string, Uint8Array>> | undefined;
 }
 
-/** Follows what the other live masters report about their keys. */
+/** Follows what the other live masters report about their keys and files. */
 export interface OtherMasters {
   /** Resolves when all stored heartbeats were read. */
   readonly ready: Promise<void>;
@@ -40,6 +45,7 @@ export function followOtherMasters(options: {
     seen.set(key, {
       ...{ commandKeys: beat.command_keys, signsWith: beat.signs_with },
       ...{ accountKeys: beat.account_keys, issuesWith: beat.issues_with },
+      ...{ name: key, settingsKeys: beat.settings_keys ?? [], files: beat.files },
       at: clock.monotonic(),
     });
   });

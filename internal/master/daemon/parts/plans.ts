@@ -3,6 +3,7 @@
 export { audit } from "./audit.ts";
 export { automation } from "./automation.ts";
 export { claims } from "./claims.ts";
+export { comparedFiles } from "./compared-files.ts";
 export { decisions } from "./decisions.ts";
 export { doors } from "./doors.ts";
 export { gate } from "./gate.ts";

@@ -33,6 +33,7 @@ export async function serve(running: Parts<MasterView>, foundation: Foundation) 
   const requests = await start(plan.requests, { base, opened, operators });
   const decisions = await start(plan.decisions, { base, connection, opened, operators, roles });
   const sites = await start(plan.sites, { base, connection, opened });
+  const { reportFiles } = await start(plan.comparedFiles, { base, sites });
   const members = await start(plan.members, { base, opened, clock, audit, operators, decisions });
   const claims = await start(plan.claims, { base, connection, sites, members });
   const peelDoor = await start(plan.peelDoor, { base, connection, decisions, sites, members, claims });
@@ -72,5 +73,5 @@ export async function serve(running: Parts<MasterView>, foundation: Foundation) 
   const { listener } = await start(plan.doors, { ...everything, operations });
   // Else the first request to a master that says it is ready finds nobody who answers.
   await abortable(connection.subscribed(), base.signal);
-  return { listener, reportKeys: knowledge.reportKeys };
+  return { listener, reportKeys: knowledge.reportKeys, reportFiles };
 }

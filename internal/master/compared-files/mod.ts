@@ -1,0 +1,2 @@
+export type { Place } from "./digest.ts";
+export { followComparedFiles } from "./follow.ts";
