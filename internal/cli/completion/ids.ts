@@ -132,11 +132,14 @@ const readers: Record<
 > = {
   members: (bus) => readPeels(bus, ({ state }) => memberStates.has(state)),
   peels: (bus) => readPeels(bus, () => true),
-  enrollments: (bus) => readIds(bus, "all", () => true),
-  "pending-enrollments": (bus) => readIds(bus, "pending", () => true),
-  "revocable-enrollments": (bus) => readIds(bus, "all", ({ state }) => "revoke" in transitions[state]),
-  "cloned-enrollments": async (bus) => withNames((await survey(bus)).clones, () => "two hosts"),
-  "suspended-enrollments": async (bus) => withNames((await survey(bus)).suspended, () => "suspended"),
+  enrollments: (bus, _, prefix) => readIds(bus, prefix, "all", () => true),
+  "pending-enrollments": (bus, _, prefix) => readIds(bus, prefix, "pending", () => true),
+  "revocable-enrollments": (bus, _, prefix) =>
+    readIds(bus, prefix, "all", ({ state }) => "revoke" in transitions[state]),
+  "cloned-enrollments": async (bus, _, prefix) =>
+    withNames((await survey(bus)).clones, prefix, () => "two hosts"),
+  "suspended-enrollments": async (bus, _, prefix) =>
+    withNames((await survey(bus)).suspended, prefix, () => "suspended"),
   jobs: (bus) => readJobs(bus, {}),
   "running-jobs": (bus) => readJobs(bus, { status: "running" }),
   rollouts: readRollouts,
@@ -171,11 +174,12 @@ async function readPeels(bus: Bus, choose: (one: EnrollmentSummary) => boolean):
 
 async function readIds(
   bus: Bus,
+  prefix: string,
   state: EnrollmentState | "all",
   choose: (one: EnrollmentSummary) => boolean,
 ): Promise<Offer[]> {
   const found = (await list(bus, state)).filter(choose);
-  return withNames(found, ({ state }) => state);
+  return withNames(found, prefix, ({ state }) => state);
 }
 
 /** Newest first, as in `svc enroll list`. */
@@ -190,16 +194,23 @@ function list(bus: Bus, state: EnrollmentState | "all"): Promise<EnrollmentSumma
 
 const survey = (bus: Bus) => request(bus, peelOperations.surveyPeels, {}, { isHasty: true });
 
-/** Enrollments by the names of their peels, as people know them, and by id; a name of several is refused. */
+/**
+ * Enrollments by the names of their peels, as people know them. By id where several have the name, which is refused then,
+ * or an id is typed: with both for one enrollment, a shell would not insert the only one there is.
+ */
 function withNames<One extends { id: string; peel_id: string }>(
   found: readonly One[],
+  prefix: string,
   textOf: (one: One) => string,
 ): Offer[] {
   const peels = found.map(({ peel_id }) => displayPeelId(peel_id));
   const isOnly = (name: string) => peels.indexOf(name) === peels.lastIndexOf(name);
-  const ids = found.map((one, at) => ({ id: one.id, text: `${peels[at]}, ${textOf(one)}` }));
-  const names = found.map((one, at) => ({ id: peels[at] ?? "", text: `${one.id}, ${textOf(one)}` }));
-  return [...names.filter(({ id }) => isOnly(id)), ...ids];
+  return found.map((one, at) => {
+    const name = peels[at] ?? "";
+    return isOnly(name) && !prefix.startsWith("enr-")
+      ? { id: name, text: `${one.id}, ${textOf(one)}` }
+      : { id: one.id, text: `${name}, ${textOf(one)}` };
+  });
 }
 
 async function readRollouts(bus: Bus): Promise<Offer[]> {
