@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { decode, decodeForeign, encode, MessageTooLarge, mapEncoder } from "./msgpack.ts";
+import { decode, decodeForeign, encode, encodeSorted, MessageTooLarge, mapEncoder } from "./msgpack.ts";
 
 test("undefined fields are omitted at any depth, and the input is not changed", () => {
   const value = { a: 1, b: undefined, c: [{ d: undefined, e: [{ f: undefined, g: null }] }], h: { i: {} } };
@@ -89,4 +89,16 @@ test("maps with common fields have the bytes of one map, and those with too many
   const many = Object.fromEntries(Array.from({ length: 16 }, (_, at) => [`f${at}`, at]));
   expect(() => mapEncoder(many)({})).toThrow("too many fields");
   expect(() => mapEncoder({})(many)).toThrow("too many fields");
+});
+
+test("sorted maps have the same bytes whatever the order of their keys was", () => {
+  const one = encodeSorted({ b: 1, "10": [{ z: null, a: true }], "9": "x", é: 2, "": 0 });
+  const other = encodeSorted({ é: 2, "": 0, "9": "x", "10": [{ a: true, z: null }], b: 1 });
+  expect(Buffer.from(one).toString("hex")).toBe(Buffer.from(other).toString("hex"));
+  expect(Buffer.from(one).toString("hex")).toBe(
+    "85" + "a000" + "a23130" + "9182a161c3a17ac0" + "a139a178" + "a16201" + "a2c3a902",
+  );
+  const many = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`k${at}`, at]));
+  expect(decode(encodeSorted(many))).toEqual(many);
+  expect([...encodeSorted(many).subarray(0, 3)]).toEqual([0xde, 0x01, 0x2c]);
 });

@@ -34,6 +34,20 @@ export function encode(value: unknown): Uint8Array {
   return packr.pack(isWhole(value) ? value : dropUndefined(value));
 }
 
+/** Encodes plain data with the keys of each map in the order of their bytes: equal data has equal bytes. */
+export function encodeSorted(value: Plain): Uint8Array {
+  return packr.pack(sortedMaps(value));
+}
+
+/** In an object, keys that look like numbers would come first. */
+function sortedMaps(value: Plain): unknown {
+  if (Array.isArray(value)) return value.map(sortedMaps);
+  if (value === null || typeof value !== "object" || value instanceof Uint8Array) return value;
+  const entries = Object.entries(value).map(([key, item]) => ({ bytes: Buffer.from(key), key, item }));
+  entries.sort((one, other) => one.bytes.compare(other.bytes));
+  return new Map(entries.map(({ key, item }) => [key, sortedMaps(item)]));
+}
+
 /**
  * Encodes maps that have fields in common: these are encoded once. The bytes are those of one map with the common
  * fields first.

@@ -1,9 +1,8 @@
-import { SvcError } from "../../base/errors.ts";
 import type { FileSource } from "../files/mod.ts";
 import { StateErrors, type StateProblem } from "../function/mod.ts";
-import { hostFunctionNames } from "../host-functions/mod.ts";
 import { compileStates } from "../language/mod.ts";
-import { type Compat, createTemplates, type HostFunctions } from "../template/mod.ts";
+import { readOnce, unknownHost } from "../plan/mod.ts";
+import { type Compat, createTemplates } from "../template/mod.ts";
 import { type Allowance, createAllowance, type Turns } from "./budget.ts";
 import type { Finding } from "./finding.ts";
 import { hideSettings } from "./hide-settings.ts";
@@ -11,8 +10,6 @@ import { judgeKinds, type KindFaults, type KindFindings } from "./judge-kinds.ts
 import type { Kind, Kinds } from "./kind.ts";
 
 const topFile = "top.sls";
-/** Bytes of files that are not read again for each kind. */
-const maxRead = 64 * 1024 * 1024;
 
 /** Compiles the highstate of one peel of each kind. @throws SvcError when a file cannot be read */
 export async function compileForKinds(
@@ -22,23 +19,26 @@ export async function compileForKinds(
 ): Promise<KindFindings> {
   if (files.stat(topFile) === undefined) return { problems: [], hints: [] };
   const allowance = createAllowance(turns);
-  const read = readOnce(files);
+  const { read } = readOnce(files);
   const templates = createTemplates();
   return await judgeKinds(kinds, turns, topFile, async (kind, isLate) => {
     if (kind.settings === undefined) return { faults: [], doubts: [] };
-    const host = unknownHost();
+    let isCalled = false;
+    const host = unknownHost(() => {
+      isCalled = true;
+    });
     const { peelId, facts, labels, settings } = kind;
     const source = { ...files, read: inTurns(read, allowance, isLate) };
     try {
       await compileStates(
-        { files: source, templates, facts, labels, settings, compat, host: host.functions, peelId },
+        { files: source, templates, facts, labels, settings, compat, host, peelId },
         "highstate",
       );
       return { faults: [], doubts: [] };
     } catch (thrown) {
       if (thrown instanceof Late) return { faults: [], doubts: [] };
       if (!(thrown instanceof StateErrors)) throw thrown;
-      return await sorted(thrown.problems, { kind, compat, read, isCalled: host.isCalled(), files });
+      return await sorted(thrown.problems, { kind, compat, read, isCalled, files });
     }
   });
 }
@@ -53,36 +53,6 @@ function inTurns(read: Read, allowance: Allowance, isLate: () => boolean): Read 
     await allowance.turn();
     if (isLate()) throw new Late();
     return await read(path);
-  };
-}
-
-/** Keeps the files that were read, as every kind reads nearly the same ones. */
-function readOnce(files: FileSource): Read {
-  const known = new Map<string, Uint8Array>();
-  let bytes = 0;
-  return async (path) => {
-    const found = known.get(path);
-    if (found !== undefined) return found;
-    const content = await files.read(path);
-    bytes += content.length;
-    if (bytes <= maxRead) known.set(path, content);
-    return content;
-  };
-}
-
-/** A host that nobody can look at: what a template asks of it is not known before it runs. */
-function unknownHost(): { functions: HostFunctions; isCalled(): boolean } {
-  let isCalled = false;
-  return {
-    isCalled: () => isCalled,
-    functions: {
-      names: hostFunctionNames,
-      refusal: () => undefined,
-      async call() {
-        isCalled = true;
-        throw new SvcError("unavailable", "not known before it runs");
-      },
-    },
   };
 }
 

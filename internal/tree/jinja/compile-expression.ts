@@ -157,8 +157,13 @@ function compileTest(expression: Of<"test">, compile: Compile, used: Used): Eval
   const [of, args] = [compile(expression.of), compileArguments(expression.args, used)];
   const { name, negated } = expression;
   return (frame) => {
-    const [value, given] = [of(frame), args(frame)];
+    const { taint } = frame.run;
+    const { used: before } = taint;
+    const value = of(frame);
+    if (name === "defined" || name === "undefined") taint.forgetSecret(before);
+    const given = args(frame);
     frame.place(at);
+    taint.decide();
     return applyTest(frame, name, value, given) !== negated;
   };
 }
@@ -196,6 +201,7 @@ function compileCompare(expression: Of<"compare">, compile: Compile): Evaluate {
       const right = value(frame);
       frame.place(at);
       frame.run.budget.step();
+      frame.run.taint.decide();
       if (!compared(operator, left, right, frame)) return false;
       left = right;
     }
@@ -220,6 +226,7 @@ function compileLogic(expression: Of<"and" | "or">, compile: Compile): Evaluate 
   return (frame) => {
     const value = left(frame);
     frame.place(at);
+    frame.run.taint.decide();
     return truthy(value) === goesOn ? right(frame) : value;
   };
 }
@@ -230,6 +237,7 @@ function compileNot(expression: Of<"not">, compile: Compile): Evaluate {
   return (frame) => {
     const value = of(frame);
     frame.place(at);
+    frame.run.taint.decide();
     return !truthy(value);
   };
 }

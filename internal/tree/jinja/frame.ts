@@ -119,12 +119,11 @@ export class Run {
   capture(write: () => void): string {
     const before = this.out;
     const end = this.marks?.begin();
-    const { used } = this.taint;
-    this.taint.used = 0;
+    const compose = this.taint.begin();
     this.out = "";
     try {
       write();
-      this.taint.compose(this.out, used);
+      compose(this.out);
       return this.out;
     } finally {
       end?.(this.out);

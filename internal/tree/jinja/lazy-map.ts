@@ -1,7 +1,17 @@
 import type { Plain } from "../../base/msgpack.ts";
+import { isMap } from "../../base/plain-map.ts";
 import { fromPlain, type Value, ValueMap } from "./values/mod.ts";
 
 type Values = Readonly<Record<string, Plain>>;
+
+/** What is read of a map: one value, whether there is one, the names in it, or all its values. */
+export type ReadKind = "value" | "presence" | "names" | "entries";
+
+/**
+ * Called with the keys that lead to what is read. What is read of a map inside of it is noticed only where maps inside
+ * are lazy too.
+ */
+export type OnRead = (path: readonly Value[], kind: ReadKind) => void;
 
 /**
  * A map of data that is copied as far as it is used: most templates look at few of the facts of a peel. The first of
@@ -10,17 +20,19 @@ type Values = Readonly<Record<string, Plain>>;
 export class LazyMap extends ValueMap {
   private sources: readonly Values[];
   private readonly made = new Map<string, Value>();
-  private readonly onRead: ((key?: Value) => void) | undefined;
+  private readonly onRead: OnRead | undefined;
+  /** The keys that lead to this map, where the maps inside are lazy as well. */
+  private readonly path: readonly Value[] | undefined;
 
-  /** @param onRead called when a value is read, with its key, and when all are */
-  constructor(sources: readonly Values[], onRead?: (key?: Value) => void) {
+  constructor(sources: readonly Values[], onRead?: OnRead, path?: readonly Value[]) {
     super();
     this.sources = sources;
     this.onRead = onRead;
+    this.path = path;
   }
 
   override get size(): number {
-    this.onRead?.();
+    this.notice("names");
     return this.whole().realSize;
   }
 
@@ -33,19 +45,19 @@ export class LazyMap extends ValueMap {
   }
 
   override get(key: Value): Value | undefined {
-    this.onRead?.(key);
+    this.onRead?.([...(this.path ?? []), key], "value");
     if (this.sources.length === 0 || typeof key !== "string") return this.whole().superGet(key);
     const known = this.made.get(key);
     if (known !== undefined) return known;
     const source = this.sources.find((each) => Object.hasOwn(each, key));
     if (source === undefined) return undefined;
-    const value = fromPlain(source[key]);
+    const value = this.lazyOf(key, source);
     this.made.set(key, value);
     return value;
   }
 
   override has(key: Value): boolean {
-    this.onRead?.(key);
+    this.onRead?.([...(this.path ?? []), key], "presence");
     if (this.sources.length === 0 || typeof key !== "string") return this.whole().superHas(key);
     return this.sources.some((each) => Object.hasOwn(each, key));
   }
@@ -67,19 +79,19 @@ export class LazyMap extends ValueMap {
   }
 
   override keys(): Value[] {
-    this.onRead?.();
+    this.notice("names");
     this.whole();
     return super.keys();
   }
 
   override values(): Value[] {
-    this.onRead?.();
+    this.notice("entries");
     this.whole();
     return super.values();
   }
 
   override entries(): [Value, Value][] {
-    this.onRead?.();
+    this.notice("entries");
     this.whole();
     return super.entries();
   }
@@ -95,7 +107,18 @@ export class LazyMap extends ValueMap {
   /** None is a value, so `??` would copy it again. */
   private copyOf(key: string, source: Values): Value {
     const made = this.made.get(key);
-    return made === undefined ? fromPlain(source[key]) : made;
+    return made === undefined ? this.lazyOf(key, source) : made;
+  }
+
+  private lazyOf(key: string, source: Values): Value {
+    const value = source[key];
+    const { path, onRead } = this;
+    if (path === undefined || !isMap(value)) return fromPlain(value);
+    return new LazyMap([value as Values], onRead, [...path, key]);
+  }
+
+  private notice(kind: ReadKind): void {
+    this.onRead?.(this.path ?? [], kind);
   }
 
   /** Copies everything: from now on this is a map like any other. */

@@ -3,7 +3,7 @@ export { Budget } from "./budget.ts";
 export { createEnvironment, JinjaError } from "./environment.ts";
 export { listFilters, makeMap } from "./filters-list.ts";
 export type { Filter, Test } from "./frame.ts";
-export { LazyMap } from "./lazy-map.ts";
+export { LazyMap, type OnRead, type ReadKind } from "./lazy-map.ts";
 export { nameFrom } from "./loading.ts";
 export { Marks } from "./marks.ts";
 export { holds, itemOf } from "./operators.ts";

@@ -17,18 +17,27 @@ export interface Guard {
 
 const tainted = 1;
 const composed = 2;
+const secret = 4;
 
 /** What the evaluation of one rendering has used. */
 export class Taint {
   /** Since the statement, argument or binding began, in bits. What is bound to a name keeps them. */
   used = 0;
+  /** Whether a secret was written. */
+  private hasWritten = false;
   /** The composed texts. */
   private readonly texts = new Set<string>();
   private readonly guard: Guard | undefined;
 
-  /** @param guard absent where everything may be written as it is */
-  constructor(guard?: Guard) {
+  private readonly onSecretChoice: (() => void) | undefined;
+
+  /**
+   * @param guard absent where everything may be written as it is
+   * @param onSecretChoice called when a secret decides what is written
+   */
+  constructor(guard?: Guard, onSecretChoice?: () => void) {
     this.guard = guard;
+    this.onSecretChoice = onSecretChoice;
   }
 
   get isGuarded(): boolean {
@@ -44,8 +53,35 @@ export class Taint {
     this.used |= tainted;
   }
 
-  /** Statements wrote a text. @param before what was used before them */
-  compose(text: string, before: number): void {
+  /** A secret was read. */
+  addSecret(): void {
+    this.used |= secret;
+  }
+
+  /** Whether there is a secret is known to all; what it is decides nothing. @param before what was used before */
+  forgetSecret(before: number): void {
+    this.used = (this.used & ~secret) | (before & secret);
+  }
+
+  /** A secret decides something. */
+  decide(): void {
+    if ((this.used & secret) !== 0) this.onSecretChoice?.();
+  }
+
+  /** Statements begin to write a text. @returns ends it; gets the text */
+  begin(): (text: string) => void {
+    const { used: before, hasWritten } = this;
+    this.used = 0;
+    this.hasWritten = false;
+    return (text) => {
+      this.compose(text, before);
+      // A text with a secret in it is one, and what it is written to has it as well.
+      if (this.hasWritten) this.used |= secret;
+      this.hasWritten ||= hasWritten;
+    };
+  }
+
+  private compose(text: string, before: number): void {
     this.used = before;
     if (this.guard?.isHeld(text) !== true) return;
     this.texts.add(text);
@@ -63,6 +99,7 @@ export class Taint {
 
   /** What is written of the text of a value. @throws Fault */
   written(text: string, isData: boolean): string {
+    if ((this.used & secret) !== 0) this.hasWritten = true;
     const { guard } = this;
     if (guard === undefined) return text;
     const isMade = (this.used & composed) !== 0 || guard.isHeld(text);
@@ -74,6 +111,7 @@ export class Taint {
   /** What was used chooses, and is not in the value. @throws Fault */
   choose(what: string): void {
     if ((this.used & composed) !== 0) throw misused(what);
+    this.decide();
     if (this.isTainted && this.guard?.refusesChoices === true) {
       throw new Fault(`${what} uses facts, which settings.strict_facts refuses`, { isFinal: true });
     }

@@ -12,7 +12,7 @@ import {
   type StateProblem,
 } from "../function/mod.ts";
 import { type StateRegistry, stateRegistry } from "../functions/mod.ts";
-import type { Compat, HostFunctions, Renderer, Scope, Templates } from "../template/mod.ts";
+import type { Compat, HostFunctions, Renderer, Scope, Templates, Watch } from "../template/mod.ts";
 import { problemsOfCall, type ReadState, readArguments } from "./arguments.ts";
 import { noCommonArgs } from "./common-args.ts";
 import type { Declaration } from "./declare.ts";
@@ -37,6 +37,8 @@ export interface CompileOptions {
   compat?: Compat;
   /** Functions that templates may call to look at the host; none unless given. */
   host?: HostFunctions;
+  /** Notices what templates and the top file read. */
+  watch?: Watch;
   /** What `opts` has in templates, in addition. */
   opts?: Readonly<Record<string, Plain>>;
   /** Encoded. */
@@ -153,6 +155,7 @@ function prepare(options: CompileOptions): LoadDeps {
   const scope: Scope = {
     ...{ facts, settings, labels, compat },
     ...defined({ host: options.host, opts: options.opts, shownSettings: options.shownSettings }),
+    ...defined({ watch: options.watch }),
     onUndefined: (name, place) =>
       problems.warn(`${name} is not defined, and written as an empty text`, place),
   };
@@ -170,9 +173,10 @@ async function assigned(options: CompileOptions, deps: LoadDeps): Promise<Wanted
   const variables = { saltenv: files.environment, env: files.environment };
   const top = await renderFile("top.sls", deps, variables);
   if (top === undefined) return [];
-  const { assignedBy } = await import("./top.ts");
+  const { assignedBy, matcherFor } = await import("./top.ts");
   const subject = { peelId, facts: { ...facts }, settings: { ...shownSettings }, labels };
-  return assignedBy(top, files.environment, () => deps.tree.names(), subject, deps.problems);
+  const matches = options.watch?.matches.bind(options.watch) ?? matcherFor(subject);
+  return assignedBy(top, files.environment, () => deps.tree.names(), matches, deps.problems);
 }
 
 /** A state that is not ordered yet. */

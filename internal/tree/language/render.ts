@@ -39,6 +39,7 @@ export async function renderFile(
   variables: Readonly<Record<string, Plain>>,
 ): Promise<RenderedFile | undefined> {
   try {
+    scope.watch?.enter(path);
     const source = decodeText(await files.read(path));
     problems.setText(path, source, source);
     const [, named = "jinja|yaml"] = shebang.exec(source) ?? [];

@@ -10,6 +10,7 @@ import {
   createFactPacker,
   type ExpandedExpression,
   type Expression,
+  type FactMap,
   matchersOf,
   matchGlob,
   parseTarget,
@@ -56,10 +57,9 @@ export function assignedBy(
   top: RenderedFile,
   environment: string,
   names: () => readonly string[],
-  subject: TopSubject,
+  matches: (expression: ExpandedExpression) => boolean,
   problems: Problems,
 ): Assigned[] {
-  const matches = matcherFor(subject);
   const assigned = new Map<string, Assigned>();
   for (const { expression, names: given } of targetsOf(top, environment, names, problems)) {
     if (!matches(expression)) continue;
@@ -122,14 +122,26 @@ export function expandName(sls: string, names: () => readonly string[]): readonl
   return /[*?[]/.test(sls) ? names().filter((name) => matchGlob(sls, name)) : [sls];
 }
 
-function matcherFor({
+/** Whether a peel is a target. */
+export function matcherFor({
   peelId,
   facts,
   settings,
   labels = {},
 }: TopSubject): (expression: ExpandedExpression) => boolean {
   const packer = createFactPacker();
-  const view = { id: peelId, facts: packer.pack(facts).facts, settings: packer.pack(settings).facts, labels };
+  let [packedFacts, packedSettings]: (FactMap | undefined)[] = [];
+  const view = {
+    ...{ id: peelId, labels },
+    get facts() {
+      packedFacts ??= packer.pack(facts).facts;
+      return packedFacts;
+    },
+    get settings() {
+      packedSettings ??= packer.pack(settings).facts;
+      return packedSettings;
+    },
+  };
   return (expression) => compileTarget(expression)(view);
 }
 

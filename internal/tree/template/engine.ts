@@ -52,7 +52,7 @@ export function createEngine(isChecked = false): Engine {
         if (text !== undefined || loaded.absent.has(path)) return text;
         throw new Fault(`the file ${path} is not loaded`, { missing: [path] });
       };
-      const taint = new Taint(scope.guard);
+      const taint = new Taint(scope.guard, scope.watch && (() => scope.watch?.chose()));
       const undefinedNames: Parameters<NonNullable<Scope["onUndefined"]>>[] = [];
       const render = (
         each: string,

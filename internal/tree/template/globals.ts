@@ -1,7 +1,16 @@
 import { beginningOf } from "../../base/cut.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { suggestion } from "../../base/nearest.ts";
-import { type Budget, LazyMap, makeMap, type Taint, take, textOf, weighArgs } from "../jinja/mod.ts";
+import {
+  type Budget,
+  LazyMap,
+  makeMap,
+  type OnRead,
+  type Taint,
+  take,
+  textOf,
+  weighArgs,
+} from "../jinja/mod.ts";
 import {
   type Args,
   Callable,
@@ -18,7 +27,7 @@ import { type Answers, answerOf } from "./host-call.ts";
 import { likeSalt } from "./like-salt.ts";
 import type { SaltTools } from "./salt/function.ts";
 import { choosesByFacts, pureFunctions, settingsFunctions } from "./salt/table.ts";
-import type { Scope } from "./scope.ts";
+import type { Scope, WatchedTable } from "./scope.ts";
 
 type Values = Readonly<Record<string, Plain>>;
 
@@ -49,14 +58,27 @@ export function globalsOf(
     return value;
   };
   const { taint } = surroundings;
-  // The id is the one that the bus enforces.
-  const onRead = (key?: Value) => {
-    if (key !== "id") taint.add();
+  const { watch } = scope;
+  const watched = watch === undefined ? undefined : [];
+  const noticed = (name: WatchedTable): OnRead | undefined =>
+    watch &&
+    ((path, kind) => {
+      if (watch.read(name, path.map(textOf), kind)) taint.addSecret();
+    });
+  const readFact = noticed("facts");
+  const onFact: OnRead = (path, kind) => {
+    // The id is the one that the bus enforces.
+    if (path[0] !== "id") taint.add();
+    readFact?.(path, kind);
   };
-  const facts = () => once("facts", () => new LazyMap([scope.facts, likeSalt], onRead));
-  const settings = () => once("settings", () => new LazyMap([scope.settings]));
+  const facts = () => once("facts", () => new LazyMap([scope.facts, likeSalt], onFact, watched));
+  const settings = () => once("settings", () => new LazyMap([scope.settings], noticed("settings"), watched));
   const shownSettings = () => once("shown", () => new LazyMap([scope.shownSettings ?? scope.settings]));
-  const opts = () => once("opts", () => mapOf(optsOf(scope, variables)));
+  const opts = () =>
+    once("opts", () => {
+      watch?.read("facts", ["id"], "value");
+      return mapOf(optsOf(scope, variables));
+    });
   const table = (name: Table): Value => (name === "facts" || name === "grains" ? facts() : settings());
   const functions = (budget: Budget): Value =>
     once("salt", () => {
@@ -74,6 +96,7 @@ export function globalsOf(
         get labels() {
           return known("labels", () => labels);
         },
+        ...(watch && { matches: watch.matches.bind(watch) }),
       };
       return functionsOf(scope, tools, surroundings.answers);
     });
@@ -82,7 +105,11 @@ export function globalsOf(
     if (Object.hasOwn(variables, name)) return once(`own ${name}`, () => fromPlain(variables[name]));
     switch (name) {
       case "labels":
-        return once("labels", () => fromPlain(scope.labels ?? {}));
+        return once("labels", () =>
+          watch === undefined
+            ? fromPlain(scope.labels ?? {})
+            : new LazyMap([scope.labels ?? {}], noticed("labels"), watched),
+        );
       case "salt":
       case "svc":
         return functions(budget);

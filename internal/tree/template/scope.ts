@@ -1,6 +1,7 @@
 import type { Plain } from "../../base/msgpack.ts";
-import type { Budget, Guard, Marks } from "../jinja/mod.ts";
+import type { Budget, Guard, Marks, ReadKind } from "../jinja/mod.ts";
 import type { World } from "../jinja/values/mod.ts";
+import type { ExpandedExpression } from "../targets/mod.ts";
 import type { HostFunctions } from "./host-call.ts";
 
 type Values = Readonly<Record<string, Plain>>;
@@ -11,6 +12,21 @@ type Values = Readonly<Record<string, Plain>>;
  */
 export const compatLevels = ["strict", "salt"] as const;
 export type Compat = (typeof compatLevels)[number];
+
+/** Where a value is looked up. */
+export type WatchedTable = "facts" | "settings" | "labels";
+
+/** Notices what templates read, so that peels for which all of that is equal need one rendering. */
+export interface Watch {
+  /** @returns whether a secret is in what was read */
+  read(table: WatchedTable, path: readonly string[], kind: ReadKind): boolean;
+  /** Whether the peel, or another one with this encoded id, is a target. */
+  matches(expression: ExpandedExpression, peelId?: string): boolean;
+  /** From now on the template of this file reads. */
+  enter(path: string): void;
+  /** A secret decided what a template writes. */
+  chose(): void;
+}
 
 /** The values that a template can look up. */
 export interface Scope {
@@ -38,6 +54,8 @@ export interface Scope {
   guard?: Guard;
   /** Gets where each part of the rendered text comes from, in templates for checks. */
   marks?: Marks;
+  /** Absent where nobody needs to know what templates read. */
+  watch?: Watch;
   /** Present in a check, which knows nothing of a host. */
   check?: TemplateCheck;
 }

@@ -1,5 +1,6 @@
 import { type Budget, take } from "../../jinja/mod.ts";
 import { type Args, Fault, type Value, type ValueMap } from "../../jinja/values/mod.ts";
+import type { Watch } from "../scope.ts";
 
 /** What a function of `salt[…]` may use. */
 export interface SaltTools {
@@ -9,6 +10,8 @@ export interface SaltTools {
   readonly shownSettings: () => ValueMap;
   readonly opts: () => ValueMap;
   readonly labels: Readonly<Record<string, string>>;
+  /** Whether the peel is a target, where it is noticed what templates read. */
+  readonly matches?: Watch["matches"];
   readonly budget: Budget;
   /** Lists and maps stay as they were made. */
   readonly isFixed: boolean;

@@ -33,6 +33,9 @@ export function matchesTarget(target: string, kind: string, id: Value, tools: Sa
   if (known === undefined) throw new Fault(`match: unknown kind of target: use ${targetKinds.join(", ")}`);
   const expression = read(`${prefixes[known]}${target}`);
   const packer = createFactPacker();
+  if (tools.matches !== undefined) {
+    return tools.matches(expression, id === null ? undefined : encodePeelId(textOf(id)));
+  }
   const shown = id === null ? tools.facts().get("id") : id;
   const peelId = encodePeelId(textOf(shown ?? ""));
   const { labels } = tools;

@@ -1,0 +1,61 @@
+import { sha256Hex } from "../../base/sha256.ts";
+import type { Question } from "./question.ts";
+import type { View } from "./subject.ts";
+
+// What a compilation looks at next depends on nothing but the answers that it got before. So all compilations of the same
+// files are one tree of questions, in which the answers of a peel lead to what is compiled for it.
+
+/** Remembers what was compiled, by the answers to the questions that were asked for it. */
+export interface Memo<Value> {
+  find(view: View): Value | undefined;
+  /** @param asked the questions in the order in which they were asked */
+  keep(view: View, asked: readonly Question[], value: Value): void;
+  /** How many different ones there are. */
+  readonly size: number;
+}
+
+interface Node<Value> {
+  /** The question that leads on; absent at the end. */
+  question?: Question;
+  readonly next: Map<string, Node<Value>>;
+  value?: Value;
+}
+
+const longest = 64;
+
+export function createMemo<Value>(): Memo<Value> {
+  const root: Node<Value> = { next: new Map() };
+  let size = 0;
+  return {
+    get size() {
+      return size;
+    },
+    find(view) {
+      let at: Node<Value> | undefined = root;
+      while (at?.question !== undefined) at = at.next.get(answerOf(view, at.question));
+      return at?.value;
+    },
+    keep(view, asked, value) {
+      let at = root;
+      const left = new Map(asked.map((question) => [question.key, question]));
+      for (;;) {
+        const [next] = left.values();
+        if (at.question === undefined && next !== undefined) at.question = next;
+        if (at.question === undefined) break;
+        left.delete(at.question.key);
+        const answer = answerOf(view, at.question);
+        const inner: Node<Value> = at.next.get(answer) ?? { next: new Map() };
+        at.next.set(answer, inner);
+        at = inner;
+      }
+      if (at.value === undefined) size++;
+      at.value = value;
+    },
+  };
+}
+
+/** Long answers would be in memory once for each peel. */
+function answerOf(view: View, question: Question): string {
+  const answer = view.answer(question);
+  return answer.length <= longest ? answer : sha256Hex(Buffer.from(answer));
+}

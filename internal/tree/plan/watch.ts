@@ -1,0 +1,82 @@
+import { matchersOf } from "../targets/mod.ts";
+import type { Watch } from "../template/mod.ts";
+import { type Question, readingOf, targetOf } from "./question.ts";
+import type { View } from "./subject.ts";
+
+/** What was noticed while an order was compiled. */
+export interface Noticed {
+  /** In the order in which they were asked, each once. */
+  readonly asked: readonly Question[];
+  /** The questions of each rendered file. */
+  readonly byFile: ReadonlyMap<string, readonly Question[]>;
+  /** The files that a secret decided something in. */
+  readonly secretChoices: ReadonlySet<string>;
+  /** The file that is rendered now. */
+  readonly file: string;
+}
+
+/** Notices what is read of a peel. */
+export function createWatch(view: View): { watch: Watch; noticed: Noticed } {
+  const asked = new Map<string, Question>();
+  const byFile = new Map<string, Map<string, Question>>();
+  const secretChoices = new Set<string>();
+  let file = "";
+  const ask = (question: Question) => {
+    if (!asked.has(question.key)) asked.set(question.key, question);
+    const own = byFile.get(file) ?? new Map<string, Question>();
+    byFile.set(file, own.set(question.key, question));
+  };
+  return {
+    watch: {
+      enter(path) {
+        file = path;
+        byFile.set(path, byFile.get(path) ?? new Map());
+      },
+      read(table, path, how) {
+        ask(readingOf(table, path, how));
+        return table === "settings" && how !== "presence" && view.subject.isSecret?.(path) === true;
+      },
+      matches(expression, peelId) {
+        ask(targetOf(expression, peelId));
+        return view.matches(expression, peelId);
+      },
+      chose: () => secretChoices.add(file),
+    },
+    noticed: {
+      get asked() {
+        return [...asked.values()];
+      },
+      get byFile() {
+        return new Map([...byFile].map(([path, own]) => [path, [...own.values()]]));
+      },
+      secretChoices,
+      get file() {
+        return file;
+      },
+    },
+  };
+}
+
+/** What was read, by table and place. */
+export interface Reads {
+  readonly facts: ReadonlySet<string>;
+  readonly labels: ReadonlySet<string>;
+  readonly settings: ReadonlySet<string>;
+}
+
+/** The places that questions look at: `app:port`. */
+export function readsOf(asked: readonly Question[]): Reads {
+  const reads = { facts: new Set<string>(), labels: new Set<string>(), settings: new Set<string>() };
+  for (const question of asked) {
+    if (question.kind === "read") {
+      reads[question.table].add(question.path.join(":"));
+      continue;
+    }
+    for (const matcher of matchersOf(question.expression)) {
+      if (matcher.kind === "label") reads.labels.add(matcher.name);
+      if (matcher.kind === "fact") reads.facts.add(matcher.parts[0] ?? "");
+      if (matcher.kind === "setting") reads.settings.add(matcher.parts[0] ?? "");
+    }
+  }
+  return reads;
+}
