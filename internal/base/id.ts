@@ -13,7 +13,7 @@ const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const ksuidLength = 27;
 
 /** The kinds of identifiers the service makes, by prefix. */
-export type IdPrefix = "enr" | "chl" | "job" | "rol" | "tok" | "jtk" | "apr" | "ses";
+export type IdPrefix = "enr" | "chl" | "job" | "rol" | "tok" | "jtk" | "apr" | "ses" | "pln";
 
 const patterns: Record<IdPrefix, RegExp> = {
   enr: /^enr-[0-9A-Za-z]{27}$/,
@@ -24,6 +24,7 @@ const patterns: Record<IdPrefix, RegExp> = {
   jtk: /^jtk-[0-9A-Za-z]{27}$/,
   apr: /^apr-[0-9A-Za-z]{27}$/,
   ses: /^ses-[0-9A-Za-z]{27}$/,
+  pln: /^pln-[0-9A-Za-z]{27}$/,
 };
 
 /**

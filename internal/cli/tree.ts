@@ -8,6 +8,7 @@ import { helpCommand } from "./help.ts";
 import { initCommand } from "./init.ts";
 import { runCommand } from "./job/run.ts";
 import { loginCommand } from "./login/command.ts";
+import { planCommand } from "./plan/command.ts";
 import { canCommand } from "./roles/can.ts";
 import { schemaCommand } from "./schema.ts";
 import { statusCommand } from "./status/command.ts";
@@ -38,6 +39,7 @@ const commands: readonly CommandDef[] = [
     description: "Show which peels are as described, and what drifted, from their last state runs.",
     commands: async () => (await import("./states/commands.ts")).statesCommands,
   }),
+  planCommand,
   statusCommand,
   doctorCommand,
   runCommand,

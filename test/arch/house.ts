@@ -196,6 +196,11 @@ export const house: readonly Wing[] = [
       room("fleet/policy", 12, "the enrollment policy: rules, programs and webhooks that decide about hosts"),
       room("fleet/releases", 10, "releases of state files: signed by operators, judged, stored, followed"),
       room("fleet/decisions", 10, "decisions outside the bus: log, comparison, restoration"),
+      room(
+        "fleet/plans",
+        14,
+        "plans of changes: trees received, orders compiled for each peel, kept for a day",
+      ),
       room("fleet/settings", 13, "settings: sealed, stored and explained for each peel"),
       room("fleet/jobs/records", 7, "the record of a job, its MAC, and what became of each target"),
       room("fleet/jobs", 13, "jobs: record, signed command, dispatch, outcome"),

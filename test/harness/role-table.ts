@@ -55,6 +55,7 @@ export const mayUse: Readonly<
   "facts read": everyRole,
   "facts resolve": everyRole,
   "states read": everyRole,
+  "states plan": workers,
   "states release": ["admin"],
   "masters read": everyRole,
   "events read": deciders,

@@ -25,6 +25,8 @@ const day = 24 * 60 * 60 * second;
 
 interface Asset {
   kind: "bucket" | "stream" | "objects";
+  /** Its name on the bus, where a bucket and an object store have one name. */
+  as?: string;
   /** Subjects of a stream; those of a bucket and an object store follow from its name. */
   subjects?: readonly string[];
   storage?: StorageType;
@@ -101,6 +103,9 @@ export const assets = {
   "join-tokens": { kind: "bucket", decisions: true },
   // Longer than a request waits, so that the requester can see how it ended.
   approvals: { kind: "bucket", ttlMs: 7 * day, decisions: true },
+  // Plans of changes, and what they are made of.
+  plans: { kind: "bucket", ttlMs: day, discardsWhenFull: true },
+  "plan-parts": { kind: "objects", as: "plans", ttlMs: day, discardsWhenFull: true },
   // What operators and masters write and read to see whether anything is stored at all.
   probe: { kind: "bucket", ttlMs: 3600 * second, discardsWhenFull: true },
   "master-probe": { kind: "bucket", ttlMs: 3600 * second, discardsWhenFull: true },
@@ -268,7 +273,8 @@ export async function provisionOne(
 
 /** The name of the stream behind an asset. */
 export function streamName(name: AssetName): string {
-  return { bucket: `KV_${name}`, objects: `OBJ_${name}`, stream: name }[assets[name].kind];
+  const { kind, as = name }: Asset = assets[name];
+  return { bucket: `KV_${as}`, objects: `OBJ_${as}`, stream: name }[kind];
 }
 
 async function createAsset(
@@ -455,7 +461,8 @@ function discardOf({ discardsWhenFull }: Asset): DiscardPolicy {
   return discardsWhenFull === true ? DiscardPolicy.Old : DiscardPolicy.New;
 }
 
-function subjectsOf(name: string, asset: Asset): string[] {
+function subjectsOf(key: string, asset: Asset): string[] {
+  const { as: name = key } = asset;
   if (asset.kind === "bucket") return [`$KV.${name}.>`];
   if (asset.kind === "objects") return [`$O.${name}.C.>`, `$O.${name}.M.>`];
   return [...(asset.subjects ?? [])];

@@ -75,6 +75,8 @@ const shares = {
   compliance: share(mebibyte, 512 * mebibyte, 1),
   "compliance-diffs": share(mebibyte, gibibyte, 1),
   jobs: share(12 * mebibyte, 4 * gibibyte, 5),
+  plans: fixed(mebibyte),
+  "plan-parts": share(mebibyte, 512 * mebibyte, 1),
   events: share(7 * mebibyte, 512 * mebibyte, 3),
   states: share(11 * mebibyte, 4 * gibibyte, 4),
   audit: share(4 * mebibyte, 4 * gibibyte, 3),

@@ -11,7 +11,7 @@ export interface Candidate {
 }
 
 /** The kinds of ids that may be shortened. */
-export type ShortKind = Exclude<IdPrefix, "chl" | "ses">;
+export type ShortKind = Exclude<IdPrefix, "chl" | "ses" | "pln">;
 
 const nouns: Record<ShortKind, string> = {
   enr: "enrollment",

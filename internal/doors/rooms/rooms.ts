@@ -16,6 +16,7 @@ import { masterOperations } from "../../fleet/masters/mod.ts";
 import type { DepsOf } from "../../fleet/operation/door-table/mod.ts";
 import { operatorOperations } from "../../fleet/operators/mod.ts";
 import { peelOperations } from "../../fleet/peels/mod.ts";
+import { planOperations } from "../../fleet/plans/mod.ts";
 import { policyOperations } from "../../fleet/policy/mod.ts";
 import { reachedReactor, reactorOperations } from "../../fleet/reactor/mod.ts";
 import { releaseOperations } from "../../fleet/releases/mod.ts";
@@ -38,6 +39,7 @@ export const rooms = {
   peels: peelOperations,
   states: stateOperations,
   releases: releaseOperations,
+  plans: planOperations,
   settings: settingOperations,
   exports: exportOperations,
   cluster: clusterOperations,

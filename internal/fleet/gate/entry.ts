@@ -1,3 +1,4 @@
+import * as v from "valibot";
 import { SvcError, toSvcError } from "../../base/errors.ts";
 import { encode } from "../../base/msgpack.ts";
 import { sha256 } from "../../base/sha256.ts";
@@ -11,8 +12,10 @@ const maxName = 256;
 /** Chunks of an upload. Nothing is decided before its commit, which has an entry. */
 const bulk: ReadonlySet<string> = new Set(["binaries.put"]);
 
-/** Reads that show secrets are recorded as decisions are. */
-const readsSecrets: ReadonlySet<string> = new Set(["settings.reveal", "settings.reveal-explained"]);
+/** Reads that show secrets, or much of what masters know, are recorded as decisions are. */
+const recordedReads: ReadonlySet<string> = new Set([
+  ...["settings.reveal", "settings.reveal-explained", "states.plan"],
+]);
 
 /** Operations that make the same thing when they are repeated: its id follows from the request. */
 const repeatable: ReadonlySet<string> = new Set(["jobs.create"]);
@@ -23,8 +26,15 @@ export interface ContentDeps {
 }
 
 /** Whether the audit has an entry for a request that passes. */
-export const isRecorded = ({ kind, operation }: Pick<Passenger, "kind" | "operation">): boolean =>
-  kind === "read" ? readsSecrets.has(operation) : !bulk.has(operation);
+export const isRecorded = ({
+  kind,
+  operation,
+  input,
+}: Pick<Passenger, "kind" | "operation" | "input">): boolean =>
+  kind === "read" ? recordedReads.has(operation) && !v.is(chunk, input) : !bulk.has(operation);
+
+/** A part of a tree, whose upload has an entry when it begins. */
+const chunk = v.object({ upload: v.string() });
 
 /**
  * The entry of a request, without its outcome.

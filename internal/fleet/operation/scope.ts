@@ -27,7 +27,7 @@ export const scopes = {
   reactor: ["status", "rules", "test", "reset"],
   settings: ["render", "reveal"],
   facts: ["read", "resolve"],
-  states: ["read", "release"],
+  states: ["read", "plan", "release"],
   masters: ["read"],
   events: ["read"],
   binaries: ["put"],

@@ -33,7 +33,7 @@ const declared: Readonly<Record<string, Declared>> = {
     ...all(every.filter((kind) => !notForOperators.includes(kind))),
     settings: scopes.settings.filter((action) => action !== "reveal"),
     // What comes into force is for those who are given it by name.
-    states: ["read"],
+    states: ["read", "plan"],
     cluster: ["read"],
   },
   // Approvers get an event at once for each request that waits. Events name the request without its arguments.

@@ -89,6 +89,7 @@ function withoutLabels(roles: readonly Role[], { scope, work }: Wanted): Judged 
     return together([...callsOf(roles, work), ...upgradeOf(roles, work)]);
   }
   const word = wordOf(roles, scope);
+  if (isPlan(scope)) return work === undefined ? word : together([word, planOf(roles, work)]);
   if (scope.kind === "jobs" && scope.action === "cancel") {
     // Without the word, the rules count that would let it run.
     return word.allowed || work === undefined ? word : together(callsOf(roles, work));
@@ -97,6 +98,23 @@ function withoutLabels(roles: readonly Role[], { scope, work }: Wanted): Judged 
   if (work === undefined) return startsOrContinues(scope) ? untold(scope) : word;
   const isStop = work.to === "stop" && wordOf(roles, { kind: "jobs", action: "cancel" }).allowed;
   return together([word, ...(isStop ? [] : callsOf(roles, work)), ...upgradeOf(roles, work)]);
+}
+
+export const isPlan = ({ kind, action }: Scope): boolean => kind === "states" && action === "plan";
+
+/** Whether all peels of a plan are among those that its words name. */
+function planOf(roles: readonly Role[], { peels, within }: Work): Judged {
+  const grants = roles.flatMap(({ grants: all }) => all.filter((one) => isPlan(one as Scope)));
+  const outside = peels.filter(
+    (peel) => !grants.some(({ targets = "*" }) => targets === "*" || within(targets, peel)),
+  );
+  const [first] = grants;
+  if (first !== undefined && outside.length === 0) return { allowed: true, rule: first.rule, approvals: 0 };
+  const named = outside.slice(0, maxNamed).map(displayPeelId).join(", ");
+  const more = outside.length > maxNamed ? ` and ${outside.length - maxNamed} more` : "";
+  const lie = outside.length === 1 ? "lies" : "lie";
+  const reason = `${outside.length} of ${peels.length} peels ${lie} outside of the targets for states plan: ${named}${more}`;
+  return { allowed: false, reason, lacking: "states plan" };
 }
 
 const startsOrContinues = ({ action }: Scope) => action === "start" || action === "resume";

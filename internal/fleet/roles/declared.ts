@@ -15,7 +15,9 @@ export interface DeclaredJobRule {
 }
 
 /** An action in a list; with `approvals` it is a map in the file, and a word otherwise. */
-export type DeclaredWord = string | { do: string; approvals?: number; labels?: LabelLimits };
+export type DeclaredWord =
+  | string
+  | { do: string; approvals?: number; labels?: LabelLimits; targets?: string };
 
 /** A role as it is declared, in a file or by this program. */
 export type Declared = { readonly [K in ScopeKind]?: readonly (DeclaredJobRule | DeclaredWord)[] };

@@ -5,7 +5,7 @@ import { suggestion } from "../../base/nearest.ts";
 import { functionNamed } from "../../host/modules/mod.ts";
 import type { OperatorCaller, Passenger } from "../operation/mod.ts";
 import type { Target } from "../targeting/mod.ts";
-import { type Decision, decide, type Wanted, type Work } from "./decide.ts";
+import { type Decision, decide, isPlan, type Wanted, type Work } from "./decide.ts";
 import { judgeFilter } from "./judge-filter.ts";
 import { labelChangeOf, type PeelLabels } from "./label-change.ts";
 import { filesOfStarted, startedBy } from "./requested-files.ts";
@@ -122,7 +122,7 @@ export function createRoleGate(deps: RoleGateDeps): RoleGate {
     if (!possible.allowed) return possible;
     const peels = await deps.resolve(target);
     const work = { ...kind, peels };
-    const { covered, problems } = await coveredBy(deps, book, roles, kind);
+    const { covered, problems } = await coveredBy(deps, book, roles, kind, question.scope);
     const within = (targets: string, peel: string) => covered.get(targets)?.has(peel) ?? false;
     const decision = decide(book, roles, { scope: question.scope, work: { ...work, within } });
     const starts = work.to === "start" ? { peels, ...defined({ isOlder: work.files?.isOlder }) } : {};
@@ -167,6 +167,9 @@ async function wantedOf(
   { jobOf, rolloutOf }: RoleGateDeps,
   { scope, input, touched }: Question,
 ): Promise<WantedWork | "missing" | undefined> {
+  if (isPlan(scope)) {
+    return "peels" in touched ? { to: "start", functions: [], target: touched.peels } : undefined;
+  }
   const started = startedBy({ scope, input });
   if (started !== undefined) {
     if (!("peels" in touched)) return undefined;
@@ -233,12 +236,20 @@ async function coveredBy(
   book: RoleBook,
   roles: readonly string[],
   { functions }: Pick<Work, "functions">,
+  scope: Wanted["scope"],
 ): Promise<{ covered: ReadonlyMap<string, ReadonlySet<string>>; problems: readonly string[] }> {
   const covered = new Map<string, ReadonlySet<string>>();
   const problems: string[] = [];
-  for (const { targets, rule, ...of } of roles.flatMap((name) => book.get(name)?.jobs ?? [])) {
-    if (targets === "*" || covered.has(targets) || !functions.some((name) => of.functions.has(name)))
-      continue;
+  const found = roles.flatMap((name) => book.get(name) ?? []);
+  const rules = isPlan(scope)
+    ? found.flatMap(({ grants }) =>
+        grants.flatMap(({ kind, action, targets = "*", rule }) =>
+          isPlan({ kind, action } as Wanted["scope"]) ? [{ targets, rule }] : [],
+        ),
+      )
+    : found.flatMap(({ jobs }) => jobs.filter((rule) => functions.some((name) => rule.functions.has(name))));
+  for (const { targets, rule } of rules) {
+    if (targets === "*" || covered.has(targets)) continue;
     try {
       covered.set(targets, new Set(await resolve({ expression: targets })));
     } catch (thrown) {

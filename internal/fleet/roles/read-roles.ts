@@ -115,7 +115,12 @@ function itemOf(kind: ScopeKind): Schema<Item> {
     v.transform((one) => ({ do: one })),
   );
   const waiting: Schema<Item> = v.pipe(
-    fields({ do: action, approvals, labels: labelLimits() }),
+    fields({ do: action, approvals, labels: labelLimits(), targets: v.exactOptional(targetText()) }),
+    refuse(({ do: requested, targets }) =>
+      targets === undefined || (kind === "states" && requested === "plan")
+        ? undefined
+        : { at: ["targets"], message: "is only for states plan, and for rules of jobs" },
+    ),
     refuse(({ do: requested, labels }) =>
       labels === undefined || (kind === "enrollments" && requested === "label")
         ? undefined
@@ -157,16 +162,19 @@ const examples: Readonly<Record<string, string>> = {
   targets: "an expression, or '*' for all",
 };
 
+const targetText = () =>
+  v.pipe(
+    text(maxTargetLength),
+    refuse((one) => void parseTarget(one, "target")),
+  );
+
 function jobRule(): Schema<DeclaredJobRule> {
   const pattern = v.pipe(
     text(maxPatternLength),
     refuse((one) => void functionsOf(one)),
   );
   const functions = v.pipe(list(pattern, maxItems), v.minLength(1, "names no function"));
-  const targets = v.pipe(
-    text(maxTargetLength),
-    refuse((one) => void parseTarget(one, "target")),
-  );
+  const targets = targetText();
   const environment = v.pipe(text(maxPatternLength), refuse(globProblem));
   const environments = v.exactOptional(
     v.pipe(list(environment, maxItems), v.minLength(1, "names no environment: leave it out for base alone")),

@@ -33,6 +33,8 @@ export interface Grant {
   readonly approvals: number;
   /** Which labels `enrollments label` may set or remove; absent means all. */
   readonly labels?: LabelLimits;
+  /** A target expression: the peels that `states plan` may plan for; absent means all. */
+  readonly targets?: string;
   /** As in `JobRule`. */
   readonly rule: string;
 }

@@ -32,6 +32,7 @@ import { type CountChanges, countChanges } from "./count-changes.ts";
 import { requestReport, serveReport } from "./files-report.ts";
 import type { NamedSnapshots } from "./held-snapshots.ts";
 import { type FilesInForce, readInForce } from "./in-force.ts";
+import { type OpenFiles, openPublished } from "./open-files.ts";
 import type { GitHooks } from "./publication.ts";
 import { publishStates } from "./publish-states.ts";
 import type { Releases } from "./releases.ts";
@@ -56,6 +57,7 @@ export interface MasterStateFiles extends FilesInForce {
   /** How many refs and environments are not published; `undefined` on a master that does not read them now. */
   refused(): number | undefined;
   compareFiles: CompareFiles;
+  openFiles: OpenFiles;
   countChanges: CountChanges;
   /** What the master that publishes refuses. */
   publishersReport(): Promise<PublishersReport>;
@@ -170,7 +172,7 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
   const compareFiles = comparePublished(catalog, blobs);
   return {
     ...readInForce(catalog, options),
-    ...{ compareFiles, countChanges: countChanges(compareFiles) },
+    ...{ compareFiles, countChanges: countChanges(compareFiles), openFiles: openPublished(catalog, blobs) },
     ...(startGit === undefined ? {} : { check: status.gitfs }),
     statesCheck: () => status.states(options.statesOf),
     refused: status.refused,

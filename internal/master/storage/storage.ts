@@ -42,6 +42,7 @@ export interface Storage {
   operatorRevocations: Bucket;
   reactor: Bucket;
   sites: Bucket;
+  plans: Bucket;
   tokens: Bucket;
   joinTokens: Bucket;
   expected: Bucket;
@@ -110,6 +111,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     operatorRevocations: await open("operator-revocations"),
     reactor: await open("reactor"),
     sites: await open("sites"),
+    plans: await open("plans"),
     tokens: await open("tokens"),
     joinTokens: await open("join-tokens"),
     expected: await open("expected"),

@@ -22,7 +22,7 @@ const subject = (peelId: string, more: Partial<Subject> = {}): Subject => ({
 const withSettings = (peelId: string, settings: Subject["settings"], more: Partial<Subject> = {}): Subject =>
   subject(peelId, { settings, shownSettings: settings, ...more });
 
-const nowhere = () => undefined;
+const nowhere = async () => undefined;
 
 async function groundOf(
   texts: Texts,
@@ -265,7 +265,7 @@ describe("how an order differs, and why", () => {
       const peel = withSettings("a", { ...settings });
       sides.push(
         await groundOf(text, peel, {
-          placeOf(path) {
+          async placeOf(path) {
             let at: typeof merged | undefined = merged;
             for (const name of path) at = at?.entries?.get(name);
             const set = at?.sets.at(-1);

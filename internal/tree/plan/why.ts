@@ -1,5 +1,6 @@
 import type { Plain } from "../../base/msgpack.ts";
 import { isMap } from "../../base/plain-map.ts";
+import { matchersOf } from "../targets/mod.ts";
 import type { FoundChange } from "./compare-orders.ts";
 import type { FileUse, Order, PlannedState } from "./order.ts";
 import type { Question } from "./question.ts";
@@ -23,7 +24,7 @@ export interface Ground {
   /** The text of a state file; `undefined` when there is none. */
   textOf(path: string): Promise<string | undefined>;
   /** Where a setting is written. */
-  placeOf(path: readonly string[]): { file: string; line: number } | undefined;
+  placeOf(path: readonly string[]): Promise<{ file: string; line: number } | undefined>;
 }
 
 /** Causes of one change, at most. */
@@ -34,7 +35,7 @@ export async function causesOf(found: FoundChange, before: Ground, after: Ground
   const state = found.after ?? found.before;
   if (state === undefined) return [];
   const causes = [
-    ...settingCauses(found, before, after),
+    ...(await settingCauses(found, before, after)),
     ...(await fileCauses(found, before, after)),
     ...(found.change.op === "~" ? [] : await assignmentCauses(state, before, after)),
   ];
@@ -53,7 +54,7 @@ function usesOf(state: PlannedState | undefined, { order }: Ground): FileUse[] {
   return [state.file, ...sources].flatMap((path) => order.files.get(path) ?? []);
 }
 
-function settingCauses(found: FoundChange, before: Ground, after: Ground): Cause[] {
+async function settingCauses(found: FoundChange, before: Ground, after: Ground): Promise<Cause[]> {
   const uses = [...usesOf(found.before, before), ...usesOf(found.after, after)];
   const args: PlannedState["args"] = (found.after ?? found.before)?.args ?? {};
   const named = [args.contents_pillar, args.contents_settings];
@@ -61,18 +62,22 @@ function settingCauses(found: FoundChange, before: Ground, after: Ground): Cause
   const paths = uses.flatMap(({ asked }) =>
     asked.flatMap((each) => (each.kind === "read" && each.table === "settings" ? [each.path] : [])),
   );
-  return [...paths, ...own].flatMap((path) => differences(path, before, after));
+  const causes: Cause[] = [];
+  for (const path of [...paths, ...own]) causes.push(...(await differences(path, before, after)));
+  return causes;
 }
 
 /** The settings below a place that differ, each with where it is written. */
-function differences(path: readonly string[], before: Ground, after: Ground): Cause[] {
+async function differences(path: readonly string[], before: Ground, after: Ground): Promise<Cause[]> {
   const [old, now] = [valueAt(before.subject.settings, path), valueAt(after.subject.settings, path)];
   if (JSON.stringify(old) === JSON.stringify(now)) return [];
   if ((isMap(old) || old === undefined) && (isMap(now) || now === undefined)) {
     const names = new Set([...Object.keys(old ?? {}), ...Object.keys(now ?? {})]);
-    return [...names].sort().flatMap((name) => differences([...path, name], before, after));
+    const causes: Cause[] = [];
+    for (const name of [...names].sort()) causes.push(...(await differences([...path, name], before, after)));
+    return causes;
   }
-  const place = after.placeOf(path) ?? before.placeOf(path);
+  const place = (await after.placeOf(path)) ?? (await before.placeOf(path));
   if (place === undefined) return [];
   return [
     {
@@ -113,15 +118,18 @@ async function assignmentCauses(state: PlannedState, before: Ground, after: Grou
     if (path === state.file) continue;
     causes.push({ file: path, line: lineThatDiffers(from ?? "", to ?? "") });
   }
-  const targets = after.order.files.get(topFile)?.asked ?? [];
-  return [...causes, ...targets.flatMap((each) => targetCauses(each, before, after))];
+  for (const question of after.order.files.get(topFile)?.asked ?? []) {
+    for (const path of settingsOf(question)) causes.push(...(await differences(path, before, after)));
+  }
+  return causes;
 }
 
-function targetCauses(question: Question, before: Ground, after: Ground): Cause[] {
-  if (question.kind === "read" && question.table === "settings") {
-    return differences(question.path, before, after);
-  }
-  return [];
+/** The settings that a question of the top file looks at. */
+function settingsOf(question: Question): (readonly string[])[] {
+  if (question.kind === "read") return question.table === "settings" ? [question.path] : [];
+  return [...matchersOf(question.expression)].flatMap((each) =>
+    each.kind === "setting" ? [each.parts.slice(0, 1)] : [],
+  );
 }
 
 function distinct(causes: readonly Cause[]): Cause[] {

@@ -1,14 +1,18 @@
 import { createBoundedMap } from "../../../base/bounded-map.ts";
 import { defined } from "../../../base/defined.ts";
 import { inspectFullness } from "../../../bus/assets/mod.ts";
+import { openBlobStore } from "../../../bus/storage/mod.ts";
 import type { RoomDeps } from "../../../doors/rooms/mod.ts";
 import { createPendingTable } from "../../../fleet/enrollment/joining/mod.ts";
 import { createEventFeed } from "../../../fleet/events/mod.ts";
 import { requestMasterReadiness } from "../../../fleet/masters/mod.ts";
+import { createPlans, openPlanStore } from "../../../fleet/plans/mod.ts";
 import { createJobLookup, notifyOfCopy } from "../../../fleet/reactor/events/mod.ts";
 import { releaseStandings } from "../../../fleet/releases/mod.ts";
 import { createRecordMac } from "../../../identity/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
+import { compatOf } from "../../../tree/check/mod.ts";
+import { readFacts } from "../../../wire/facts.ts";
 import type { EnrollCertificate } from "../../certificate/mod.ts";
 import { clusterOperations } from "../cluster.ts";
 import type { MasterDeps } from "../options.ts";
@@ -89,6 +93,7 @@ export const operations = {
         targets: { resolver: need.knowledge.resolver, resolveFiles: gate.resolveFiles, mayUse: gate.mayUse },
         states: { ...peels, diffs: storage.complianceDiffs },
         releases: { ...decisions.releases, files: automation.stateFiles },
+        plans: plansDeps(need),
         settings: {
           directory: peels.directory,
           settings: need.knowledge.settings.reader,
@@ -195,6 +200,32 @@ function peelsDeps(need: OperationsNeed) {
       }),
     twins: peelRequests.twins,
     ...{ silences: presence.silences, files: automation.stateFiles, enrollments, peelHeartbeats },
+  };
+}
+
+/** Plans are made of what masters know already: nothing is asked of peels. */
+function plansDeps(need: OperationsNeed): RoomDeps["plans"] {
+  const { base, connection, decisions, members, knowledge, automation } = need;
+  const { config, clock, random, log, signal } = base;
+  const { storage } = decisions;
+  const { settings, compliance, resolver } = knowledge;
+  const blobs = openBlobStore(connection.bus, "plans");
+  return {
+    resolve: (expression) => resolver.resolve({ expression }),
+    plans: createPlans({
+      store: openPlanStore({ bucket: storage.plans, blobs, clock }),
+      openFiles: automation.stateFiles.openFiles,
+      settings: settings.kinds.version,
+      strictFacts: config["settings.strict_facts"],
+      async factsOf(peelId) {
+        const stored = await storage.facts.get(peelId);
+        return stored && readFacts(stored.value);
+      },
+      labelsOf: (peelId) => members.directory.labelsOf(peelId) ?? {},
+      lastRunOf: (peelId) => compliance.runOf(peelId)?.report.snapshot,
+      compat: compatOf(config["states.salt_compat"]),
+      ...{ random, clock, log, signal },
+    }),
   };
 }
 
