@@ -78,9 +78,9 @@ const shares = {
   plans: fixed(mebibyte),
   "plan-parts": share(mebibyte, 512 * mebibyte, 1),
   events: share(7 * mebibyte, 512 * mebibyte, 3),
-  states: share(11 * mebibyte, 4 * gibibyte, 4),
+  states: share(10 * mebibyte, 4 * gibibyte, 4),
   audit: share(4 * mebibyte, 4 * gibibyte, 3),
-  binaries: share(10 * mebibyte, 4 * gibibyte, 6),
+  binaries: share(9 * mebibyte, 4 * gibibyte, 6),
 } as const satisfies Record<string, Share>;
 
 type Shared = keyof typeof shares;

@@ -91,13 +91,13 @@ function linesOf(rest: RestLines, maxBodyBytes: number | undefined): Lines {
 /** A route with one answer for each request. */
 function answering(door: HttpDoor, bound: Bound, deps: unknown, others: ReadonlyMap<string, Route>): Route {
   const { id, operation, lines } = bound;
-  const { path, auth, page, orStream, maxBodyBytes } = lines;
+  const { path, auth, page, orStream, maxBodyBytes, raw: bytes } = lines;
   const inPath = pathFields(path);
   const inBody = hasBody(lines);
   return {
     ...common(bound),
     ...(inBody ? { body: lines.body === "required" ? "json" : "optional-json" } : {}),
-    ...defined({ maxBodyBytes }),
+    ...defined({ maxBodyBytes, raw: bytes }),
     get doc() {
       return docOf(bound);
     },
@@ -106,6 +106,7 @@ function answering(door: HttpDoor, bound: Bound, deps: unknown, others: Readonly
       const stream = orStream === undefined || !acceptsStream(call) ? undefined : others.get(orStream);
       if (stream !== undefined) return stream.handle(call);
       const raw = inBody ? bodyOf(inPath, call) : queryOf(operation.input, inPath, auth, call);
+      if (bytes !== undefined) addBody(raw, bytes.field, call);
       const output = await invokeFor(door, bound, deps, raw, call).catch(orWaiting);
       if (output instanceof WaitingRequest) return waitingResponse(output);
       const respond = ownResponses[id];
@@ -247,6 +248,13 @@ function bodyOf(inPath: readonly string[], call: Call): RawRequest {
     within: "the body",
     given: givenBy(inPath, call),
   };
+}
+
+/** @throws SvcError `bad_request` for the body in the query */
+function addBody(raw: RawRequest, field: string, { body }: Call): void {
+  const fields: Record<string, unknown> = Object(raw.fields);
+  if (Object.hasOwn(fields, field)) throw new SvcError("bad_request", `${field} is the body of the request`);
+  if (body !== undefined) raw.fields = { ...fields, [field]: body };
 }
 
 /**

@@ -1,9 +1,31 @@
 import { SvcError } from "../../base/errors.ts";
 import { parseStrictJson } from "../../base/yaml/strict-json.ts";
+import type { RawBody } from "../../fleet/operation/door-table/mod.ts";
 import type { Incoming } from "./serve.ts";
 
 /** Largest request body of most routes, bytes (specification, section "Limits"). */
 export const maxBodyBytes = 4096;
+
+/**
+ * Reads a body of one of these media types, if there is one.
+ *
+ * @throws SvcError `unsupported_media_type`, `too_large` or `bad_request`
+ */
+export async function readRaw(
+  { headers, body }: Pick<Incoming, "headers" | "body">,
+  { types, maxBytes, readMs }: RawBody,
+): Promise<Uint8Array | undefined> {
+  const type = mediaTypeOf(headers);
+  const isEmpty = headers.get("content-length") === "0" || type === undefined;
+  if (!isEmpty && !types.includes(type)) {
+    throw new SvcError("unsupported_media_type", `the Content-Type must be ${types.join(" or ")}`);
+  }
+  const bytes = await body(isEmpty ? 0 : maxBytes, readMs);
+  return bytes.length === 0 ? undefined : bytes;
+}
+
+const mediaTypeOf = (headers: Pick<Headers, "get">): string | undefined =>
+  headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
 
 /**
  * Reads a JSON body; stops reading as soon as it is longer than allowed.
@@ -19,7 +41,7 @@ export async function readJson(
 ): Promise<unknown> {
   const bytes = await incoming.body(maxBytes);
   if (bytes.length === 0 && !required) return undefined;
-  const type = incoming.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
+  const type = mediaTypeOf(incoming.headers);
   if (type !== "application/json") {
     throw new SvcError("unsupported_media_type", "the Content-Type must be application/json");
   }

@@ -21,7 +21,8 @@ export function pathFields(path: string): string[] {
 }
 
 /** Whether the fields that are not in the path are in the body; otherwise they are in the query. */
-export function hasBody({ method, body }: Pick<RestLines, "method" | "body">): boolean {
+export function hasBody({ method, body, raw }: Pick<RestLines, "method" | "body" | "raw">): boolean {
+  if (raw !== undefined) return false;
   return method === "POST" || method === "PUT" || body === "required";
 }
 
@@ -39,7 +40,7 @@ export function describeRoute(
   const parameters = {
     ...Object.fromEntries(
       fields
-        .filter(([name]) => isParameter(name))
+        .filter(([name]) => isParameter(name) && name !== lines.raw?.field)
         .map(([name, { description: text, ...schema }]) => [
           name,
           {
@@ -66,6 +67,9 @@ export function describeRoute(
     summary,
     ...defined({ description }),
     ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
+    ...(lines.raw === undefined
+      ? {}
+      : { upload: { types: lines.raw.types, description: describedField(shape, lines.raw.field) } }),
     ...(inBody.length === 0
       ? {}
       : {
@@ -94,6 +98,9 @@ export function describeRoute(
     ),
   };
 }
+
+const describedField = (shape: JsonSchema, field: string): string =>
+  String((shape.properties as Record<string, JsonSchema>)[field]?.description ?? "");
 
 /** Accepted, and done when others have agreed. */
 const waits = {

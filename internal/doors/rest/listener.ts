@@ -16,7 +16,7 @@ import {
   type TableCounts,
 } from "../sockets/mod.ts";
 import { authorize } from "./authorize.ts";
-import { readJson } from "./body.ts";
+import { readJson, readRaw } from "./body.ts";
 import type { Docs } from "./docs.ts";
 import { beginExchange, type Exchange, endExchange, type RequestMetrics, traceExchange } from "./exchange.ts";
 import { createRouteFinder, type RouteFinder, type Ruled } from "./find-route.ts";
@@ -255,7 +255,8 @@ async function beginStep(
 }
 
 /** The parsed body of a request, which is read once. */
-function bodyOf(exchange: Exchange, { body, maxBodyBytes }: Ruled): Promise<unknown> {
+function bodyOf(exchange: Exchange, { body, maxBodyBytes, raw }: Ruled): Promise<unknown> {
+  if (raw !== undefined) exchange.body ??= readRaw(exchange.incoming, raw);
   exchange.body ??= readJson(exchange.incoming, body === "json", maxBodyBytes);
   return exchange.body;
 }
@@ -289,7 +290,7 @@ async function serve(
   if (!isServed(handling, route, exchange)) return unknownRoute(handling, url.pathname, exchange);
   call.params = params;
   const run = async () => {
-    if (route.body !== undefined) {
+    if (route.body !== undefined || route.raw !== undefined) {
       call.body = await bodyOf(exchange, route);
     }
     return route.handle(call);

@@ -92,6 +92,14 @@ function operationOf(route: Described, components: Map<string, JsonSchema>): Det
             content: { "application/json": { schema: refer(doc.request) } },
           },
         }),
+    ...(doc.upload === undefined
+      ? {}
+      : {
+          requestBody: {
+            description: doc.upload.description,
+            content: Object.fromEntries(doc.upload.types.map((type) => [type, { schema: {} }])),
+          },
+        }),
     responses: Object.fromEntries(
       Object.entries(responsesOf(route)).map(([status, response]) => {
         const isError = Number(status) >= 400;
@@ -122,7 +130,8 @@ const notYours = "Your roles do not allow this; the message names who can do it"
 function responsesOf({
   auth,
   body,
-  maxBodyBytes: max = maxBodyBytes,
+  raw,
+  maxBodyBytes: max = raw?.maxBytes ?? maxBodyBytes,
   doc,
   operation,
 }: Described): RouteDoc["responses"] {
@@ -132,6 +141,10 @@ function responsesOf({
     ruled[400] = { description: "The request is malformed; the message names the field" };
     ruled[413] = { description: `The body has more than ${max} bytes` };
     ruled[415] = { description: "The body is not declared as application/json" };
+  }
+  if (raw !== undefined) {
+    ruled[413] = { description: `The body has more than ${max} bytes` };
+    ruled[415] = { description: `The body is not declared as ${raw.types.join(" or ")}` };
   }
   ruled[429] = {
     description: "Too many requests from this address",

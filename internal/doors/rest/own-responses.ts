@@ -12,6 +12,7 @@ export const ownResponses: Readonly<Record<string, (output: never, call: Call) =
       ? new Response(null, { status: 304, headers })
       : json(200, document, headers);
   },
+  sendPlan: (plan: { id: string }) => json(202, plan, { Location: `/api/v1/plans/${plan.id}` }),
   openSession: ({ secret, ...session }: OpenedSession) =>
     json(201, session, { "Set-Cookie": cookieOf(secret, secondsOf(session)) }),
   endSession: () => json(200, {}, { "Set-Cookie": cookieOf("", 0) }),

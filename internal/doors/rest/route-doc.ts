@@ -36,6 +36,8 @@ export interface RouteDoc {
   parameters?: Readonly<Record<string, ParameterDoc>>;
   /** The JSON body. */
   request?: JsonSchema;
+  /** A body that is not JSON. */
+  upload?: { types: readonly string[]; description: string };
   /** By status. */
   responses: Readonly<Record<number, ResponseDoc>>;
 }

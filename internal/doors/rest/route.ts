@@ -1,7 +1,7 @@
 import { jsonText } from "../../base/json-text.ts";
 import type { Log, LogFields } from "../../base/log.ts";
 import type { Span } from "../../base/trace.ts";
-import type { AuthRule, JoinStep } from "../../fleet/operation/door-table/mod.ts";
+import type { AuthRule, JoinStep, RawBody } from "../../fleet/operation/door-table/mod.ts";
 import type { BudgetName } from "./limit.ts";
 import type { RouteDoc } from "./route-doc.ts";
 import type { SignedIn } from "./tokens.ts";
@@ -42,6 +42,8 @@ export interface Route {
   join?: JoinStep;
   /** Whether a body is read: `json` requires one, `optional-json` accepts one. */
   body?: "json" | "optional-json";
+  /** A body that is not JSON. */
+  raw?: RawBody;
   /** The largest body, where it is not the usual one. */
   maxBodyBytes?: number;
   /** Its API description. */

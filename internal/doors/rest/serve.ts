@@ -32,9 +32,10 @@ export interface Incoming {
   /**
    * Reads the body, at most up to the limit.
    *
+   * @param readMs how long it may take, where that is longer than usual
    * @throws SvcError `too_large`, or `bad_request` when the client left before its end
    */
-  body(maxBytes: number): Promise<Uint8Array>;
+  body(maxBytes: number, readMs?: number): Promise<Uint8Array>;
   /** Removes the time limit of the answer, for a stream. */
   keepOpen(): void;
   /** The request has a valid token, session or key. */
@@ -130,6 +131,8 @@ interface Connection {
   readonly ip: string;
   readonly stream: TlsStream;
   prove(): void;
+  /** A body may take longer than usual. */
+  bodyBegins(readMs: number): void;
   /** A request is complete: nothing is expected of the client while it is handled. */
   requestRead(): void;
   responseBegins(): void;
@@ -155,6 +158,7 @@ function createConnection({ stream, ip, prove }: SecureConnection, clock: Clock)
   allow(limits.readMs);
   return {
     ...{ ip, stream, prove },
+    bodyBegins: allow,
     requestRead: () => allow(undefined),
     responseBegins: () => allow(limits.writeMs),
     responseDone() {
@@ -193,7 +197,10 @@ async function answer(
       else outgoing.on("close", () => gone.abort());
       return gone.signal;
     },
-    body: (maxBytes) => readBody(incoming, maxBytes),
+    body(maxBytes, readMs) {
+      if (readMs !== undefined && !incoming.complete) connection.bodyBegins(readMs);
+      return readBody(incoming, maxBytes);
+    },
     keepOpen() {
       isStream = true;
       connection.keepOpen();

@@ -31,5 +31,9 @@ test("what the bus alone reaches has its reason in the table of its room", async
 
 test("who reads over REST may read what the bus shows, but the credentials of the bus", () => {
   const reads = onlyOverBus.filter(([, { operation }]) => operation.kind === "read");
-  expect(reads.map(([, { operation }]) => operation.name)).toEqual(["operators.renew"]);
+  expect(reads.map(([, { operation }]) => operation.name)).toEqual([
+    "states.plan",
+    "states.fetch-plan",
+    "operators.renew",
+  ]);
 });

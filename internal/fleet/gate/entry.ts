@@ -14,7 +14,7 @@ const bulk: ReadonlySet<string> = new Set(["binaries.put"]);
 
 /** Reads that show secrets, or much of what masters know, are recorded as decisions are. */
 const recordedReads: ReadonlySet<string> = new Set([
-  ...["settings.reveal", "settings.reveal-explained", "states.plan"],
+  ...["settings.reveal", "settings.reveal-explained", "states.plan", "states.send-plan"],
 ]);
 
 /** Operations that make the same thing when they are repeated: its id follows from the request. */

@@ -8,6 +8,7 @@ import {
   type Ground,
   type Group,
   isKnown,
+  type ManySettings,
   type Order,
   type Orders,
   type Outcome,
@@ -15,14 +16,14 @@ import {
 } from "../../tree/plan/mod.ts";
 import { type Merged, type SettingsCompiler, SettingsFault } from "../../tree/settings/mod.ts";
 import type { PlanCause, PlanDocument, PlanGroup } from "./plan-document.ts";
-import { settingsOf } from "./settings-of-peel.ts";
+import { createPlanSettings } from "./settings-of-peel.ts";
 import type { PlanTokens } from "./tokens.ts";
 
 /** Files and settings that orders are compiled with. */
 export interface Side {
   /** What a peel gets; `undefined` for one that never ran anything. @throws SvcError */
   ordersFor(peelId: string): Promise<{ orders: Orders; files: FileSource } | undefined>;
-  settings: Pick<SettingsCompiler, "compile" | "trace">;
+  settings: ManySettings & Pick<SettingsCompiler, "trace">;
 }
 
 export interface MakingPlan {
@@ -86,17 +87,18 @@ interface Compared {
 
 function comparing(making: MakingPlan, notes: Set<string>) {
   const { before, after, tokens, labelsOf } = making;
+  const settingsOf = createPlanSettings(tokens.tokenOf);
   /** Of peels with the same two orders, the first one is compared. */
-  const known = new Map<Order, Map<Order, Outcome>>();
+  const known = new WeakMap<Order, WeakMap<Order, Outcome>>();
   return async (peelId: string, facts: Readonly<Record<string, Plain>>): Promise<Compared> => {
     await making.pause();
     const peel = { peelId, facts, labels: labelsOf(peelId) };
     try {
-      const now = await groundOf(after, peel, tokens);
+      const now = await groundOf(after, peel, settingsOf);
       if (now === undefined) return { outcome: { changes: [], restarts: [] }, reason: "it gets no files" };
       noteVolatile(now.order, notes);
-      const old = (await groundOf(before, peel, tokens)) ?? { ...now, order: nothingOrdered };
-      const pairs = known.get(old.order) ?? new Map<Order, Outcome>();
+      const old = (await groundOf(before, peel, settingsOf)) ?? { ...now, order: nothingOrdered };
+      const pairs = known.get(old.order) ?? new WeakMap<Order, Outcome>();
       known.set(old.order, pairs);
       const outcome = pairs.get(now.order) ?? (await comparePeel(old, now, tokens.hide));
       pairs.set(now.order, outcome);
@@ -122,12 +124,12 @@ const nothingOrdered: Order = {
 async function groundOf(
   side: Side,
   peel: Pick<Subject, "peelId" | "facts" | "labels">,
-  tokens: PlanTokens,
+  settingsOf: ReturnType<typeof createPlanSettings>,
 ): Promise<Ground | undefined> {
   const found = await side.ordersFor(peel.peelId);
   if (found === undefined) return undefined;
-  const { merged } = await side.settings.compile(peel, new Set());
-  const subject: Subject = { ...peel, ...settingsOf(merged, tokens.tokenOf) };
+  const { merged } = await side.settings.of(peel);
+  const subject: Subject = { ...peel, ...settingsOf(merged) };
   let traced: Promise<Merged> | undefined;
   return {
     order: await found.orders.of(subject),

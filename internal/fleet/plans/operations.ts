@@ -6,7 +6,7 @@ import { isEnvironmentName } from "../../base/names/names.ts";
 import { described, describedDigest, integer } from "../../base/schema.ts";
 import { type Call, operation, operatorOf } from "../operation/mod.ts";
 import { planDocument } from "./plan-document.ts";
-import { type Plans, readDocument } from "./plans.ts";
+import { type Plans, readDocument, type WantedPlan } from "./plans.ts";
 import type { PlanRecord } from "./record.ts";
 
 export interface PlanDeps {
@@ -83,12 +83,47 @@ export const planStates = operation({
       await plans.take({ id: upload, seq, bytes, operator });
       return { upload };
     }
-    const { target = "*", environment = "base", commit, since_last_run: sinceLastRun } = input;
-    const peels = call.peels ?? (await resolve(target));
-    const found = { operator, target, peels, environment, ...defined({ commit, sinceLastRun }) };
+    const found = await wantedOf(input, resolve, call);
     return tree ? { upload: await plans.begin(found) } : { id: await plans.make(found) };
   },
 });
+
+export const sendPlan = operation({
+  name: "states.send-plan",
+  kind: "read",
+  summary: "Plan what a change of files and settings would order on each peel",
+  description:
+    "The body is a tar archive of a checkout; without one, `environment` and `commit` name published files. In an archive with `states/`, the settings are below `settings/`. The plan is unsigned and binds nothing.",
+  scope: { kind: "states", action: "plan" },
+  input: v.strictObject({
+    ...wanted,
+    archive: v.optional(
+      described(
+        v.custom<Uint8Array>((value) => value instanceof Uint8Array, "must be bytes"),
+        "The checkout",
+      ),
+    ),
+  }),
+  output: v.object({ id: described(v.string(), "The plan that is being made") }),
+  touches: ({ target = "*" }) => ({ peels: { expression: target } }),
+  async run({ plans, resolve }: PlanDeps, { archive, ...input }, call) {
+    return { id: await plans.make(await wantedOf(input, resolve, call), archive) };
+  },
+});
+
+async function wantedOf(
+  { target = "*", environment = "base", commit, since_last_run: sinceLastRun }: Wanted,
+  resolve: PlanDeps["resolve"],
+  call: Call,
+): Promise<WantedPlan> {
+  const peels = call.peels ?? (await resolve(target));
+  return {
+    ...{ operator: operatorOf(call), target, peels, environment },
+    ...defined({ commit, sinceLastRun }),
+  };
+}
+
+type Wanted = v.InferOutput<v.ObjectSchema<typeof wanted, undefined>>;
 
 const state = described(v.picklist(["uploading", "compiling", "done", "failed"]), "`done` has the plan");
 const problem = v.exactOptional(described(v.string(), "Why there is no plan"));

@@ -7,8 +7,8 @@ import type { Log } from "../../base/log.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
 import { sha256 } from "../../base/sha256.ts";
 import type { FileSource } from "../../tree/files/mod.ts";
-import { createInterning, createOrders, type Orders } from "../../tree/plan/mod.ts";
-import { createCompilers, type SettingsCompiler, type SettingsTree } from "../../tree/settings/mod.ts";
+import { createInterning, createManySettings, createOrders, type Orders } from "../../tree/plan/mod.ts";
+import { createCompilers, type SettingsTree } from "../../tree/settings/mod.ts";
 import type { Compat } from "../../tree/template/mod.ts";
 import type { Content } from "../../wire/content.ts";
 import { localCommit } from "../../wire/content-words.ts";
@@ -64,8 +64,8 @@ export interface Plans {
   take(upload: { id: string; seq: number; bytes: Uint8Array; operator: string }): Promise<void>;
   /** The tree is whole. @throws SvcError as `take`, `rate_limited` */
   end(upload: { id: string; digest: Uint8Array; operator: string }): Promise<void>;
-  /** Makes one of published files. @returns its id @throws SvcError `rate_limited` */
-  make(wanted: WantedPlan): Promise<string>;
+  /** Makes one of an archive, or of published files. @returns its id @throws SvcError `rate_limited`, `bad_request` */
+  make(wanted: WantedPlan, archive?: Uint8Array): Promise<string>;
   store: PlanStore;
 }
 
@@ -134,10 +134,11 @@ export function createPlans(deps: PlansDeps): Plans {
       await assertRoom();
       run(deps, await store.update(found, { state: "compiling", parts: [], size: 0 }), tree);
     },
-    async make(wanted) {
+    async make(wanted, archive) {
       await assertRoom();
+      const tree = archive && readSentTree(archive, wanted.environment);
       const found = await create(wanted, "compiling");
-      run(deps, found, undefined);
+      run(deps, found, tree);
       return found.plan.id;
     },
   };
@@ -196,8 +197,12 @@ async function documentOf(
   const ordersOf = (files: FileSource): Orders => createOrders({ files, compat: deps.compat, interning });
   const compilers = createCompilers({ strictFacts: deps.strictFacts, random });
   const current = deps.settings();
-  const now = compilers(current);
-  const next = tree?.settings === undefined ? now : compilers(tree.settings);
+  const manyOf = (of: SettingsTree): Side["settings"] => {
+    const compiler = compilers(of);
+    return { ...createManySettings(compiler), trace: compiler.trace };
+  };
+  const now = manyOf(current);
+  const next = tree?.settings === undefined ? now : manyOf(tree.settings);
   const body = await makePlan({
     ...{ peels, factsOf, labelsOf, tokens: createPlanTokens(random), pause, signal },
     before: base === undefined ? sideOfRuns(deps, ordersOf, now) : sideOf(base.source, ordersOf, now),
@@ -227,7 +232,7 @@ const shownContent = ({ environment, commit, snapshot }: Content) => ({ environm
 function sideOf(
   files: FileSource,
   ordersOf: (files: FileSource) => Orders,
-  settings: SettingsCompiler,
+  settings: Side["settings"],
 ): Side {
   const orders = ordersOf(files);
   return { settings, ordersFor: async () => ({ orders, files }) };
@@ -237,7 +242,7 @@ function sideOf(
 function sideOfRuns(
   { lastRunOf, openFiles }: PlansDeps,
   ordersOf: (files: FileSource) => Orders,
-  settings: SettingsCompiler,
+  settings: Side["settings"],
 ): Side {
   const known = new Map<string, Promise<{ orders: Orders; files: FileSource }>>();
   return {

@@ -8,11 +8,19 @@ import { type Hide, valueWith } from "../settings/mod.ts";
 const withoutValue: Hide = () => ({});
 const here = { secret: true } as const;
 
-/** The settings of a peel as a plan is made with them: with tokens in place of secrets. */
-export function settingsOf(
-  merged: Merged,
-  tokenOf: Hide,
-): Pick<Subject, "settings" | "shownSettings" | "isSecret"> {
+type PlanSettings = Pick<Subject, "settings" | "shownSettings" | "isSecret">;
+
+/** Gives the settings of a peel as a plan is made with them, with tokens in place of secrets: of equal ones, once. */
+export function createPlanSettings(tokenOf: Hide): (merged: Merged) => PlanSettings {
+  const known = new WeakMap<Merged, PlanSettings>();
+  return (merged) => {
+    const found = known.get(merged) ?? settingsOf(merged, tokenOf);
+    known.set(merged, found);
+    return found;
+  };
+}
+
+function settingsOf(merged: Merged, tokenOf: Hide): PlanSettings {
   let places: Plain | undefined;
   return {
     settings: mapOf(valueWith(merged, tokenOf)),

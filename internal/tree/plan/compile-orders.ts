@@ -27,10 +27,12 @@ export interface OrdersOptions {
   templates?: Templates;
 }
 
+const maxOrders = 2_048;
+
 export function createOrders(options: OrdersOptions): Orders {
   const { interning = createInterning(), templates = createTemplates() } = options;
   const files = readOnce(options.files);
-  const memo = createMemo<Order>();
+  const memo = createMemo<Order>(maxOrders);
   return {
     get compiled() {
       return memo.size;

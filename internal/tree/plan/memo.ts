@@ -10,7 +10,7 @@ export interface Memo<Value> {
   find(view: View): Value | undefined;
   /** @param asked the questions in the order in which they were asked */
   keep(view: View, asked: readonly Question[], value: Value): void;
-  /** How many different ones there are. */
+  /** How many were compiled. */
   readonly size: number;
 }
 
@@ -23,8 +23,10 @@ interface Node<Value> {
 
 const longest = 64;
 
-export function createMemo<Value>(): Memo<Value> {
-  const root: Node<Value> = { next: new Map() };
+/** @param most how many are remembered: where each peel is a kind of its own, they would fill the memory */
+export function createMemo<Value>(most: number): Memo<Value> {
+  let root: Node<Value> = { next: new Map() };
+  let kept = 0;
   let size = 0;
   return {
     get size() {
@@ -36,6 +38,10 @@ export function createMemo<Value>(): Memo<Value> {
       return at?.value;
     },
     keep(view, asked, value) {
+      if (kept >= most) {
+        root = { next: new Map() };
+        kept = 0;
+      }
       let at = root;
       const left = new Map(asked.map((question) => [question.key, question]));
       for (;;) {
@@ -48,7 +54,8 @@ export function createMemo<Value>(): Memo<Value> {
         at.next.set(answer, inner);
         at = inner;
       }
-      if (at.value === undefined) size++;
+      kept++;
+      size++;
       at.value = value;
     },
   };

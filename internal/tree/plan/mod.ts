@@ -1,6 +1,7 @@
 export type { Change, Shown } from "./compare-orders.ts";
 export { comparePeel, type ExplainedChange, type Hide, type Outcome } from "./compare-peel.ts";
 export { createOrders, type Orders, readOnce } from "./compile-orders.ts";
+export { createManySettings, type ManySettings } from "./compile-settings.ts";
 export { createGrouping, type Group, isUnchanged } from "./groups.ts";
 export { createInterning } from "./interning.ts";
 export { bytesOf, bytesOfStates, isKnown, type Order } from "./order.ts";

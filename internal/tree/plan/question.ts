@@ -14,6 +14,8 @@ export type Question = { readonly key: string } & (
   | {
       readonly kind: "target";
       readonly expression: ExpandedExpression;
+      /** A template wants to know it: these have some facts more. */
+      readonly isOfTemplate?: true;
       /** Of another peel, encoded. */
       readonly peelId?: string;
     }
@@ -24,7 +26,10 @@ export const readingOf = (table: WatchedTable, path: readonly string[], how: Rea
   ...{ table, path, how },
 });
 
-export const targetOf = (expression: ExpandedExpression, peelId: string | undefined): Question => ({
-  ...{ key: `target\0${peelId ?? ""}\0${JSON.stringify(expression)}`, kind: "target", expression },
-  ...(peelId === undefined ? {} : { peelId }),
+export const targetOf = (
+  expression: ExpandedExpression,
+  of: { isOfTemplate?: true; peelId?: string } = {},
+): Question => ({
+  ...{ key: `target\0${JSON.stringify([of, expression])}`, kind: "target", expression },
+  ...of,
 });

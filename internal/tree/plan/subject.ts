@@ -1,6 +1,12 @@
 import type { Plain } from "../../base/msgpack.ts";
 import { isMap } from "../../base/plain-map.ts";
-import { compileTarget, createFactPacker, type ExpandedExpression, type FactMap } from "../targets/mod.ts";
+import {
+  compileTarget,
+  createFactPacker,
+  type ExpandedExpression,
+  type FactMap,
+  type PeelTest,
+} from "../targets/mod.ts";
 import { likeSalt, type WatchedTable } from "../template/mod.ts";
 import type { Question } from "./question.ts";
 
@@ -24,18 +30,33 @@ export interface View {
   readonly subject: Subject;
   /** The same text for the same answer. */
   answer(question: Question): string;
-  matches(expression: ExpandedExpression, peelId?: string): boolean;
+  matches(expression: ExpandedExpression): boolean;
+  /** The same in a template. @param peelId another one, encoded */
+  meets(expression: ExpandedExpression, peelId?: string): boolean;
 }
 
 const packer = createFactPacker(2_048);
+/** Questions keep their expressions, and each is compiled once. */
+const tests = new WeakMap<ExpandedExpression, PeelTest>();
+
+function testOf(expression: ExpandedExpression): PeelTest {
+  const test = tests.get(expression) ?? compileTarget(expression);
+  tests.set(expression, test);
+  return test;
+}
 
 export function viewOf(subject: Subject): View {
   let facts: FactMap | undefined;
+  let more: FactMap | undefined;
   let settings: FactMap | undefined;
-  const peel = (id: string) => ({
+  const peel = (id: string, isOfTemplate: boolean) => ({
     ...{ id, labels: subject.labels },
     get facts() {
-      facts ??= packer.pack({ ...likeSalt, ...subject.facts }).facts;
+      if (isOfTemplate) {
+        more ??= packer.pack({ ...subject.facts, ...likeSalt, ...subject.facts }).facts;
+        return more;
+      }
+      facts ??= packer.pack({ ...subject.facts }).facts;
       return facts;
     },
     get settings() {
@@ -43,13 +64,16 @@ export function viewOf(subject: Subject): View {
       return settings;
     },
   });
-  const matches = (expression: ExpandedExpression, peelId = subject.peelId) =>
-    compileTarget(expression)(peel(peelId));
+  const matches = (expression: ExpandedExpression) => testOf(expression)(peel(subject.peelId, false));
+  const meets = (expression: ExpandedExpression, peelId = subject.peelId) =>
+    testOf(expression)(peel(peelId, true));
   return {
-    subject,
-    matches,
+    ...{ subject, matches, meets },
     answer(question) {
-      if (question.kind === "target") return String(matches(question.expression, question.peelId));
+      if (question.kind === "target") {
+        const { expression, isOfTemplate, peelId } = question;
+        return String(isOfTemplate ? meets(expression, peelId) : matches(expression));
+      }
       const value = valueAt(subject[question.table], question.path);
       switch (question.how) {
         case "presence":

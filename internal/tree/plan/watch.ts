@@ -36,9 +36,13 @@ export function createWatch(view: View): { watch: Watch; noticed: Noticed } {
         ask(readingOf(table, path, how));
         return table === "settings" && how !== "presence" && view.subject.isSecret?.(path) === true;
       },
-      matches(expression, peelId) {
-        ask(targetOf(expression, peelId));
-        return view.matches(expression, peelId);
+      matches(expression) {
+        ask(targetOf(expression));
+        return view.matches(expression);
+      },
+      meets(expression, peelId) {
+        ask(targetOf(expression, { isOfTemplate: true, ...(peelId === undefined ? {} : { peelId }) }));
+        return view.meets(expression, peelId);
       },
       chose: () => secretChoices.add(file),
     },

@@ -1,4 +1,5 @@
 import { quote } from "../../base/cut.ts";
+import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
 import { type Random, systemRandom } from "../../base/id.ts";
 import type { Plain } from "../../base/msgpack.ts";
@@ -8,7 +9,7 @@ import type { Facts } from "../../host/facts/mod.ts";
 import { encodeSettings, type Labels, reservedNames, type Settings } from "../../wire/settings-envelope.ts";
 import type { Guard } from "../jinja/mod.ts";
 import { createFactPacker, type FactMap, type Groups } from "../targets/mod.ts";
-import { createTemplates } from "../template/mod.ts";
+import { createTemplates, type Watch } from "../template/mod.ts";
 import { faultAt, SettingsFault } from "./fault.ts";
 import { createWords, HeldFacts } from "./held-facts.ts";
 import { layerOf, type Merged, type MergedFile, mergeLayers } from "./layers.ts";
@@ -17,7 +18,7 @@ import { fileOf, type Include, readIncludes } from "./names.ts";
 import { createYamlCache, readerOf, type TreeReader } from "./read.ts";
 import { createTreeRenderer, type TreeRenderer } from "./render.ts";
 import { secretPlaces } from "./secret-places.ts";
-import { groupsFile, groupsOf, readTop, type Top, topFile } from "./top.ts";
+import { groupsFile, groupsOf, readTop, type Top, type TopTarget, topFile } from "./top.ts";
 import type { SettingsTree } from "./tree.ts";
 
 /** The peel that settings are compiled for. */
@@ -27,6 +28,8 @@ export interface Subject {
   facts: Facts;
   /** What the fleet says of the peel; none unless given. */
   labels?: Labels | undefined;
+  /** Notices what templates and the top file read of it. */
+  watch?: Watch | undefined;
 }
 
 export interface Compiled {
@@ -116,7 +119,10 @@ export function createCompilers({
             return packed;
           },
         };
-        const wanted = top.targets.filter(({ test }) => test(view)).flatMap(({ names }) => names);
+        const { watch } = subject;
+        const isWanted = ({ test, parsed }: TopTarget) =>
+          watch === undefined ? test(view) : watch.matches(parsed);
+        const wanted = top.targets.filter(isWanted).flatMap(({ names }) => names);
         const files: MergedFile[] = [];
         const settings = await collect(reader, wanted, owns, (file) => files.push(file));
         const merged = mergeLayers(files.map(layerOf));
@@ -204,7 +210,7 @@ function factTargets({ tree, groups }: TopSource, cache: YamlCache): Top["target
 
 /** What templates know of a peel. */
 function peelOf(
-  { peelId, facts: reported, labels = {} }: Subject,
+  { peelId, facts: reported, labels = {}, watch }: Subject,
   words: ReturnType<typeof createWords>,
   strictFacts: boolean,
 ) {
@@ -219,7 +225,7 @@ function peelOf(
   };
   return {
     held,
-    scope: { facts, settings: {}, isOfSettings: true, guard } as const,
+    scope: { facts, settings: {}, isOfSettings: true, guard, ...defined({ watch }) } as const,
     variables: { id, labels },
   };
 }

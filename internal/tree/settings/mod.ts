@@ -1,4 +1,4 @@
-export { createCompilers, type SettingsCompiler } from "./compile.ts";
+export { type Compiled, createCompilers, type SettingsCompiler } from "./compile.ts";
 export {
   examineSettings,
   examineTemplates,

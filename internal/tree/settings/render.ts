@@ -1,7 +1,7 @@
 import type { Plain } from "../../base/msgpack.ts";
 import type { Facts } from "../../host/facts/mod.ts";
 import type { Guard, Marks } from "../jinja/mod.ts";
-import type { Templates } from "../template/mod.ts";
+import type { Templates, Watch } from "../template/mod.ts";
 import type { SettingsTree } from "./tree.ts";
 
 /** The variables of the templates of one peel. Reusing the object for all templates of a peel is cheaper. */
@@ -11,6 +11,8 @@ export interface PeelScope {
   readonly settings: Readonly<Record<string, Plain>>;
   readonly isOfSettings: true;
   readonly guard: Guard;
+  /** Absent where nobody needs to know what templates read. */
+  readonly watch?: Watch;
 }
 
 /** Renders the templates of one tree, for one peel at a time. */

@@ -7,6 +7,7 @@ import { atLine } from "../../base/place.ts";
 import type { YamlNode } from "../../base/yaml/yaml.ts";
 import {
   compileTarget,
+  type ExpandedExpression,
   expandGroups,
   type Groups,
   matchersOf,
@@ -32,6 +33,7 @@ export interface Top {
 
 export interface TopTarget {
   readonly test: PeelTest;
+  readonly parsed: ExpandedExpression;
   /** The target as written, and its place. */
   readonly expression: string;
   readonly at: string;
@@ -73,7 +75,7 @@ export function readTop(root: YamlNode, label: string, groups: () => Groups): To
   for (const [key, items] of document.value?.get("base") ?? []) {
     const path = ["base", key];
     const at = atLine(label, document.keyAt(path).line);
-    const { test, kinds, hasGroup } = compile(topExpression(key, items), at, groups);
+    const { test, parsed, kinds, hasGroup } = compile(topExpression(key, items), at, groups);
     if (kinds.has("setting")) {
       throw new SettingsFault(`${at}: ${shown(key)}: I@ cannot be used to assign settings`);
     }
@@ -81,7 +83,7 @@ export function readTop(root: YamlNode, label: string, groups: () => Groups): To
     const names = items.flatMap((name, item) =>
       typeof name === "string" ? [{ name, at: atLine(label, document.at([...path, item]).line) }] : [],
     );
-    targets.push({ test, expression: key, at, usesFacts: kinds.has("fact"), names });
+    targets.push({ test, parsed, expression: key, at, usesFacts: kinds.has("fact"), names });
   }
   return { targets, usesGroups };
 }
@@ -99,7 +101,7 @@ function compile(text: string, at: string, groups: () => Groups) {
     const hasGroup = [...matchersOf(parsed)].some(({ kind }) => kind === "group");
     const expression = expandGroups(parsed, hasGroup ? groups() : new Map(), at);
     const kinds = new Set([...matchersOf(expression)].map(({ kind }) => kind));
-    return { test: compileTarget(expression), kinds, hasGroup };
+    return { test: compileTarget(expression), parsed: expression, kinds, hasGroup };
   });
 }
 

@@ -1,6 +1,7 @@
 import { beginningOf } from "../../base/cut.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { suggestion } from "../../base/nearest.ts";
+import { isMap } from "../../base/plain-map.ts";
 import {
   type Budget,
   LazyMap,
@@ -96,13 +97,26 @@ export function globalsOf(
         get labels() {
           return known("labels", () => labels);
         },
-        ...(watch && { matches: watch.matches.bind(watch) }),
+        ...(watch?.meets && { matches: watch.meets.bind(watch) }),
       };
       return functionsOf(scope, tools, surroundings.answers);
     });
+  /** Templates of settings have the id and the labels of the peel as variables. */
+  const ofPeel = (name: string): Value => {
+    const value = variables[name];
+    if (name === "id") watch?.read("facts", ["id"], "value");
+    return name === "labels" && isMap(value)
+      ? new LazyMap([value as Values], noticed("labels"), watched)
+      : fromPlain(value);
+  };
   return (name, budget) => {
     if (scope.check?.unknown.has(name)) return new Unknown(scope.check.world);
-    if (Object.hasOwn(variables, name)) return once(`own ${name}`, () => fromPlain(variables[name]));
+    if (Object.hasOwn(variables, name)) {
+      if (scope.isOfSettings !== true || watch === undefined) {
+        return once(`own ${name}`, () => fromPlain(variables[name]));
+      }
+      return once(`own ${name}`, () => ofPeel(name));
+    }
     switch (name) {
       case "labels":
         return once("labels", () =>
@@ -124,6 +138,8 @@ export function globalsOf(
         });
       case "show_full_context":
         return new Callable("show_full_context", () => {
+          watch?.read("facts", ["id"], "value");
+          watch?.read("labels", [], "entries");
           const own = Object.entries(variables).map(([key, value]): [Value, Value] => [
             key,
             fromPlain(value),

@@ -20,8 +20,13 @@ export type WatchedTable = "facts" | "settings" | "labels";
 export interface Watch {
   /** @returns whether a secret is in what was read */
   read(table: WatchedTable, path: readonly string[], kind: ReadKind): boolean;
-  /** Whether the peel, or another one with this encoded id, is a target. */
-  matches(expression: ExpandedExpression, peelId?: string): boolean;
+  /** Whether the peel is a target, in a top file. */
+  matches(expression: ExpandedExpression): boolean;
+  /**
+   * Whether the peel, or another one with this encoded id, is a target in a template. Templates without it read all
+   * that a target could look at.
+   */
+  meets?(expression: ExpandedExpression, peelId?: string): boolean;
   /** From now on the template of this file reads. */
   enter(path: string): void;
   /** A secret decided what a template writes. */

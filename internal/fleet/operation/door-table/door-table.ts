@@ -58,6 +58,8 @@ export interface RestLines<Field extends string = string> {
   join?: JoinStep;
   /** A JSON body is required. Otherwise that of a POST is optional, and other methods have none. */
   body?: "required";
+  /** The body is bytes of one of these media types, and the value of a field; the other fields are in the query. */
+  raw?: RawBody;
   /** The largest body, where it is not the usual one. */
   maxBodyBytes?: number;
   /** The name of the body where it is a part of the input. */
@@ -90,6 +92,15 @@ export interface RestLines<Field extends string = string> {
   /** Headers that a request may have, and those of a response, with their meaning. */
   requestHeaders?: Readonly<Record<string, string>>;
   headers?: Readonly<Record<string, string>>;
+}
+
+/** A body that is not JSON. */
+export interface RawBody {
+  field: string;
+  types: readonly string[];
+  maxBytes: number;
+  /** How long it may take to arrive. */
+  readMs: number;
 }
 
 /** The queue groups in which masters serve operators. */

@@ -8,6 +8,7 @@ export {
   hintFor,
   type JoinStep,
   joinDoors,
+  type RawBody,
   type RestLines,
   type Tag,
 } from "./door-table.ts";

@@ -11,7 +11,7 @@ export interface SaltTools {
   readonly opts: () => ValueMap;
   readonly labels: Readonly<Record<string, string>>;
   /** Whether the peel is a target, where it is noticed what templates read. */
-  readonly matches?: Watch["matches"];
+  readonly matches?: Watch["meets"];
   readonly budget: Budget;
   /** Lists and maps stay as they were made. */
   readonly isFixed: boolean;
