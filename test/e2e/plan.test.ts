@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { cpSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { startBus, type TestBus } from "../harness/bus.ts";
+import { freshAddress, send } from "../harness/client.ts";
 import { type Daemon, type MasterDaemon, startMasterBinary, startPeelBinary, svc } from "../harness/fleet.ts";
 import { until } from "../harness/until.ts";
 
@@ -132,6 +133,32 @@ test("a secret that changes is never shown, and a condition on one is unknown", 
   });
   const { stdout, code } = await plan("web-1.example", "--tree", spying, "--detailed-exitcode");
   expect([code, stdout]).toEqual([2, expect.stringContaining("web.sls depends on a secret")]);
+}, 60_000);
+
+test("a checkout over REST: accepted, made, shown; other bodies and other callers are refused", async () => {
+  const tree = checkout("rest", {
+    "settings/common.sls": settings["common.sls"].replace("80", "8080"),
+  });
+  const archive = Bun.spawnSync(["tar", "-cf", "-", "-C", tree, "states", "settings"]).stdout;
+  const rest = (path: string, type?: string, body?: Uint8Array, token = master.token) =>
+    send(master.url, bus.caPem, {
+      ...{ path, method: type === undefined ? "GET" : "POST", from: freshAddress() },
+      headers: { authorization: `Bearer ${token}`, ...(type === undefined ? {} : { "content-type": type }) },
+      ...(body === undefined ? {} : { body }),
+    });
+  const accepted = await rest("/api/v1/plans?target=web-*", "application/x-tar", archive);
+  const location = String(accepted.headers.location ?? "");
+  expect([accepted.status, location]).toEqual([202, expect.stringMatching(/^\/api\/v1\/plans\/pln-/)]);
+  const made = await until(
+    async () => (await rest(location)).json as { state: string; plan?: { groups: unknown[] } },
+    ({ state }) => state === "done",
+  );
+  expect(made.plan?.groups).toEqual([expect.objectContaining({ count: 2, restarts: ["nginx"] })]);
+  expect((await rest("/api/v1/plans", "text/plain", archive)).status).toBe(415);
+  expect((await rest("/api/v1/plans", "application/x-tar", archive.subarray(0, 700))).status).toBe(400);
+  expect((await rest("/api/v1/plans", "application/x-tar", archive, "wrong")).status).toBe(401);
+  expect((await rest("/api/v1/plans?environment=gone", "application/x-tar")).status).toBe(202);
+  expect((await rest(`${location.slice(0, -1)}x`)).status).toBe(404);
 }, 60_000);
 
 test("errors come first, links are left out and named, and a plan of another is not shown", async () => {

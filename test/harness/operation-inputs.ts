@@ -140,6 +140,10 @@ export const inputs: Readonly<Record<string, [fields: Fields, wrong: Fields]>> =
     { environment: "../a", commit: "HEAD" },
   ],
   "states.files": [{}, { environment: 1 }],
+  "states.plan": [{ target: "web*", tree: true }, { upload: "pln-1" }],
+  "states.send-plan": [{ target: "web*", environment: "base" }, { environment: "../a" }],
+  "states.show-plan": [{ id: `pln-${"a".repeat(27)}` }, { id: "pln-1" }],
+  "states.fetch-plan": [{ id: `pln-${"a".repeat(27)}`, part: 1 }, { part: -1 }],
   "states.release": [{ release: Buffer.from("x") }, { release: "x" }],
   "events.list": [
     { tag: "svc/job/**", limit: 3 },

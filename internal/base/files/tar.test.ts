@@ -35,10 +35,11 @@ test("what is written is read, also by tar", () => {
   }
 });
 
-test("what is no archive, or ends early, is refused", () => {
+test("what is not an archive, or ends early, is refused", () => {
   const archive = writeTar(files);
   expect(() => readTar(Buffer.alloc(1024, "a"), 10)).toThrow("not a tar archive");
   expect(() => readTar(archive.subarray(0, 1024 + 512 + 100), 10)).toThrow("ends in the middle");
+  expect(() => readTar(archive.subarray(0, 1024 + 100), 10)).toThrow("middle of a header");
   expect(() => readTar(archive, 2)).toThrow("more than 2 files");
   expect(readTar(new Uint8Array(), 2).files).toEqual([]);
 });

@@ -24,9 +24,10 @@ export function readTar(bytes: Uint8Array, maxFiles: number): { files: TarFile[]
   const files = new Map<string, TarFile>();
   const leftOut: string[] = [];
   let named: string | undefined;
-  for (let at = 0; at + blockBytes <= bytes.length; ) {
+  for (let at = 0; at < bytes.length; ) {
     const header = bytes.subarray(at, at + blockBytes);
     if (header.every((byte) => byte === 0)) break;
+    if (header.length < blockBytes) throw broken("it ends in the middle of a header");
     assertChecksum(header);
     const size = numberIn(header, 124, 136);
     const data = bytes.subarray(at + blockBytes, at + blockBytes + size);

@@ -11,7 +11,6 @@ import {
   value,
   visible,
 } from "../../program/command-line/mod.ts";
-import { withBus } from "../operator.ts";
 import { targetArg } from "../peel-args.ts";
 
 /** Imported by the command tree, so it loads its own imports only when it runs. */
@@ -57,7 +56,10 @@ export const planCommand = command({
       const isSent = tree.length > 0 || settings !== undefined;
       const packed = isSent ? await packTrees(tree, settings, cli.clock) : undefined;
       for (const note of packed?.notes ?? []) cli.say(visible(note));
-      const { requestPlan } = await import("./request-plan.ts");
+      const [{ requestPlan }, { withBus }] = [
+        await import("./request-plan.ts"),
+        await import("../operator.ts"),
+      ];
       const wanted = defined({ target, environment, commit, since_last_run: args["since-last-run"] });
       const plan = await withBus(cli, (bus) => requestPlan(bus, wanted, packed?.bytes));
       await print(plan, args.output, cli);

@@ -10,7 +10,7 @@ const maxCauses = 20;
 const shownPeels = 50;
 const endBytes = 400;
 
-/** A plan as one comment of a pull request: groups are collapsed, and nothing in it is markup of somebody else. */
+/** A plan as one comment of a pull request: groups are collapsed, and nothing in it acts as markup. */
 export function formatMarkdown(plan: PlanDocument): string {
   const { causes, groups, peels, unchanged, cannot_be_bound: unbound, notes } = plan;
   const head = [
@@ -83,7 +83,7 @@ function argumentLines(
   });
 }
 
-/** Text of somebody else, as code. */
+/** Text from files and hosts, as code. */
 const code = (text: string): string => `\`${visible(text).replaceAll("`", "'")}\``;
 
 const html = (text: string): string =>

@@ -55,12 +55,12 @@ export async function requestPlan(
 async function readParts(
   bus: Bus,
   id: string,
-  first: { parts: number; bytes?: Uint8Array },
+  first: { parts: number; bytes?: string },
 ): Promise<PlanDocument> {
-  const parts = [first.bytes ?? new Uint8Array()];
+  const parts = [first.bytes ?? ""];
   for (let part = 1; part < first.parts; part++) {
     const { bytes } = await request(bus, planOperations.fetchPlan, { id, part }, { timeoutMs });
-    parts.push(bytes ?? new Uint8Array());
+    parts.push(bytes ?? "");
   }
-  return JSON.parse(gunzipSync(Buffer.concat(parts)).toString()) as PlanDocument;
+  return JSON.parse(gunzipSync(Buffer.concat(parts.map((part) => Buffer.from(part, "base64")))).toString()) as PlanDocument;
 }

@@ -1,4 +1,4 @@
-import { SvcError } from "../../base/errors.ts";
+import { SvcError, toSvcError } from "../../base/errors.ts";
 import { parseStrictJson } from "../../base/yaml/strict-json.ts";
 import type { RawBody } from "../../fleet/operation/door-table/mod.ts";
 import type { Incoming } from "./serve.ts";
@@ -15,13 +15,15 @@ export async function readRaw(
   { headers, body }: Pick<Incoming, "headers" | "body">,
   { types, maxBytes, readMs }: RawBody,
 ): Promise<Uint8Array | undefined> {
-  const type = mediaTypeOf(headers);
-  const isEmpty = headers.get("content-length") === "0" || type === undefined;
-  if (!isEmpty && !types.includes(type)) {
-    throw new SvcError("unsupported_media_type", `the Content-Type must be ${types.join(" or ")}`);
-  }
-  const bytes = await body(isEmpty ? 0 : maxBytes, readMs);
-  return bytes.length === 0 ? undefined : bytes;
+  const isOne = types.includes(mediaTypeOf(headers) ?? "");
+  const refused = () =>
+    new SvcError("unsupported_media_type", `the Content-Type must be ${types.join(" or ")}`);
+  const bytes = await (isOne ? body(maxBytes, readMs) : body(0)).catch((thrown) => {
+    throw !isOne && toSvcError(thrown).kind === "too_large" ? refused() : thrown;
+  });
+  if (bytes.length === 0) return undefined;
+  if (isOne) return bytes;
+  throw refused();
 }
 
 const mediaTypeOf = (headers: Pick<Headers, "get">): string | undefined =>

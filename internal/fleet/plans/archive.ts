@@ -5,7 +5,7 @@ import { sha256Hex } from "../../base/sha256.ts";
 import { type FileSource, fileProblem, maxFiles, snapshotOf } from "../../tree/files/mod.ts";
 import type { SettingsTree } from "../../tree/settings/mod.ts";
 
-/** What somebody sent to be planned. */
+/** A checkout that was sent to be planned. */
 export interface SentTree {
   /** Absent where settings alone were sent. */
   files?: { source: FileSource; snapshot: string };
@@ -29,6 +29,7 @@ const settings = "settings/";
  */
 export function readSentTree(bytes: Uint8Array, environment: string): SentTree {
   const { files, leftOut } = readTar(unpacked(bytes), maxFiles);
+  if (files.length === 0) throw new SvcError("bad_request", "the tree that was sent has no files");
   const isSplit = files.some(({ path }) => path.startsWith(states) || path === "settings/top.sls");
   const below = (directory: string) =>
     files.flatMap((file) =>
@@ -39,7 +40,7 @@ export function readSentTree(bytes: Uint8Array, environment: string): SentTree {
   const links = leftOut.sort().slice(0, 3).join(", ");
   const more = leftOut.length > 3 ? ` and ${leftOut.length - 3} more` : "";
   return {
-    notes: leftOut.length === 0 ? [] : [`left out, because they are no plain files: ${links}${more}`],
+    notes: leftOut.length === 0 ? [] : [`left out, because they are not plain files: ${links}${more}`],
     ...(ofStates.length === 0 ? {} : { files: sourceOf(ofStates, environment) }),
     ...(ofSettings.length === 0 ? {} : { settings: settingsOf(ofSettings) }),
   };

@@ -1,4 +1,3 @@
-import { mebibyte } from "../../base/byte-size.ts";
 import type { Doors } from "../operation/door-table/mod.ts";
 import type * as operations from "./operations.ts";
 
@@ -11,7 +10,7 @@ export const planDoors = {
       ...{ method: "POST", path: "/api/v1/plans", tag: "States" },
       raw: {
         ...{ field: "archive", types: ["application/x-tar"] },
-        ...{ maxBytes: 64 * mebibyte, readMs: 5 * 60_000 },
+        ...{ maxBytes: 64 * 1024 * 1024, readMs: 5 * 60_000 },
       },
       answers: {
         202: "The plan is being made: Location names it",
@@ -24,7 +23,7 @@ export const planDoors = {
   showPlan: {
     rest: {
       ...{ method: "GET", path: "/api/v1/plans/:id", tag: "States" },
-      answers: { 200: "The plan, or how far it is", 404: "There is no such plan of yours" },
+      answers: { 200: "The plan, or how far it is", 404: "You have made no such plan" },
     },
   },
   // Not over REST: a plan is shown whole there.

@@ -87,6 +87,7 @@ interface Compared {
 
 function comparing(making: MakingPlan, notes: Set<string>) {
   const { before, after, tokens, labelsOf } = making;
+  const nothing = nothingOrdered();
   const settingsOf = createPlanSettings(tokens.tokenOf);
   /** Of peels with the same two orders, the first one is compared. */
   const known = new WeakMap<Order, WeakMap<Order, Outcome>>();
@@ -97,7 +98,7 @@ function comparing(making: MakingPlan, notes: Set<string>) {
       const now = await groundOf(after, peel, settingsOf);
       if (now === undefined) return { outcome: { changes: [], restarts: [] }, reason: "it gets no files" };
       noteVolatile(now.order, notes);
-      const old = (await groundOf(before, peel, settingsOf)) ?? { ...now, order: nothingOrdered };
+      const old = (await groundOf(before, peel, settingsOf)) ?? { ...now, order: nothing };
       const pairs = known.get(old.order) ?? new WeakMap<Order, Outcome>();
       known.set(old.order, pairs);
       const outcome = pairs.get(now.order) ?? (await comparePeel(old, now, tokens.hide));
@@ -115,10 +116,10 @@ const unknownReason = ({ unknown, problems }: Order): string =>
   unknown[0] ?? `its files cannot be compiled: ${problems[0]?.message ?? ""}`;
 
 /** What a peel gets that never ran anything. */
-const nothingOrdered: Order = {
-  ...{ states: [], targets: [], problems: [], unknown: [], asked: [], files: new Map() },
+const nothingOrdered = (): Order => ({
+  ...{ states: [], targets: [], problems: [], unknown: [], questions: [], files: new Map() },
   reads: { facts: new Set(), labels: new Set(), settings: new Set() },
-};
+});
 
 /** @throws SettingsFault, SvcError */
 async function groundOf(
@@ -155,11 +156,11 @@ async function groundOf(
 const volatile = /uptime|(?:^|_)load|(?:mem|swap|disk)_?(?:free|used|available)|boot_id|(?:^|_)time$|last_/;
 
 function noteVolatile({ files }: Order, notes: Set<string>): void {
-  for (const [path, { asked }] of files) {
-    for (const each of asked) {
+  for (const [path, { questions }] of files) {
+    for (const each of questions) {
       const name = each.kind === "read" && each.table === "facts" ? each.path[0] : undefined;
       if (name === undefined || !volatile.test(name)) continue;
-      notes.add(`fact ${name} changes by itself, and ${path} reads it: the plan is of this moment`);
+      notes.add(`fact ${name} changes by itself, and ${path} reads it: the plan holds for this moment`);
     }
   }
 }

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { encodeBase64 } from "../../base/base64.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { idPattern, isId } from "../../base/id.ts";
@@ -159,13 +160,13 @@ export const fetchPlan = operation({
     state,
     problem,
     parts: integer,
-    bytes: v.exactOptional(v.custom<Uint8Array>((value) => value instanceof Uint8Array)),
+    bytes: v.exactOptional(described(v.string(), "The part, in base64")),
   }),
   async run({ plans }: PlanDeps, { id, part }, call) {
     const { plan } = await readable(plans, id, call);
     const shown = { state: plan.state, parts: plan.parts.length, ...defined({ problem: plan.problem }) };
     const digest = plan.state === "done" ? plan.parts[part] : undefined;
-    return digest === undefined ? shown : { ...shown, bytes: await plans.store.part(digest) };
+    return digest === undefined ? shown : { ...shown, bytes: encodeBase64(await plans.store.part(digest)) };
   },
 });
 

@@ -45,7 +45,7 @@ export interface PlansDeps {
   signal: AbortSignal;
 }
 
-/** What somebody wants to be planned. */
+/** What to plan. */
 export interface WantedPlan {
   operator: string;
   target: string;
@@ -144,7 +144,7 @@ export function createPlans(deps: PlansDeps): Plans {
   };
 }
 
-/** Makes it beside everything else, and stores how that ended. */
+/** Makes it in the background, and stores how that ended. */
 function run(deps: PlansDeps, begun: Found, tree: SentTree | undefined): void {
   const { store, clock, log } = deps;
   let found = begun;

@@ -5,7 +5,7 @@ import { snapshotDigest } from "../../wire/content.ts";
 
 const fields = {
   id: id("pln"),
-  /** Who asked for it. */
+  /** Its creator. */
   operator: text(256),
   createdAt: ["created_at", time],
   /** `uploading` until its tree is whole. */

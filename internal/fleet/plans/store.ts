@@ -12,7 +12,7 @@ export interface PlanStore {
   /** @throws SvcError `not_found`, `storage` */
   get(id: string): Promise<Found>;
   create(plan: PlanRecord): Promise<Found>;
-  /** @throws SvcError `conflict` when somebody else changed it meanwhile */
+  /** @throws SvcError `conflict` when another master changed it meanwhile */
   update(found: Found, changes: Partial<PlanRecord>): Promise<Found>;
   /** Every one that is being made. */
   making(): Promise<PlanRecord[]>;

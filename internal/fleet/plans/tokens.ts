@@ -4,7 +4,7 @@ import type { Plain } from "../../base/msgpack.ts";
 import { isMap } from "../../base/plain-map.ts";
 import { masked } from "../settings/mod.ts";
 
-/** Stands for secrets while a plan is made: nothing that it shows can be told from another secret. */
+/** Stands for secrets while a plan is made: what it shows would be the same for another secret. */
 export interface PlanTokens {
   /** The token of a secret. Equal ones have equal tokens in one plan, so that a changed one is seen. */
   tokenOf(secret: Plain): Plain;

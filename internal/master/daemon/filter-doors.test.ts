@@ -80,6 +80,8 @@ test("these operations take a target", () => {
     "peels.list",
     "rollouts.start",
     "states.drift",
+    "states.plan",
+    "states.send-plan",
     "states.status",
     "targets.resolve",
   ]);

@@ -110,7 +110,7 @@ function movedIn(
 const placeAfter = (state: PlannedState | undefined): string =>
   state === undefined ? "first" : `after ${state.function} ${state.name}`;
 
-/** The positions of a longest increasing part. */
+/** The positions of a maxLength increasing part. */
 function increasing(numbers: readonly number[]): Set<number> {
   const ends: number[] = [];
   const from: (number | undefined)[] = [];

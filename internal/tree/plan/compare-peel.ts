@@ -1,7 +1,7 @@
 import type { Plain } from "../../base/msgpack.ts";
 import { type Change, compareOrders, type FoundChange, problemsOf, type Shown } from "./compare-orders.ts";
 import { isKnown, type Order } from "./order.ts";
-import { viewOf } from "./subject.ts";
+import { createViews } from "./subject.ts";
 import { type Cause, causesOf, type Ground } from "./why.ts";
 
 /** How one ordered state differs, and why. */
@@ -49,8 +49,11 @@ function restsOnSame(before: Ground, after: Ground): boolean {
   const loads = ({ files }: Order) =>
     JSON.stringify([...files].map(([path, use]) => [path, [...use.loads].sort()]).sort());
   if (loads(old) !== loads(now)) return false;
+  const viewOf = createViews();
   const [one, other] = [viewOf(before.subject), viewOf(after.subject)];
-  return [...old.asked, ...now.asked].every((question) => one.answer(question) === other.answer(question));
+  return [...old.questions, ...now.questions].every(
+    (question) => one.answer(question) === other.answer(question),
+  );
 }
 
 const watching: ReadonlySet<string> = new Set(["watch", "watch_any", "listen"]);

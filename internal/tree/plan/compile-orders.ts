@@ -6,7 +6,7 @@ import { contentsOf } from "./contents.ts";
 import { createInterning, type Interning } from "./interning.ts";
 import { createMemo } from "./memo.ts";
 import type { FileUse, Order } from "./order.ts";
-import { type Subject, type View, viewOf } from "./subject.ts";
+import { createViews, type Subject, type View } from "./subject.ts";
 import { unknownHost } from "./unknown-host.ts";
 import { createWatch, type Noticed, readsOf } from "./watch.ts";
 
@@ -33,6 +33,7 @@ export function createOrders(options: OrdersOptions): Orders {
   const { interning = createInterning(), templates = createTemplates() } = options;
   const files = readOnce(options.files);
   const memo = createMemo<Order>(maxOrders);
+  const viewOf = createViews();
   return {
     get compiled() {
       return memo.size;
@@ -43,7 +44,7 @@ export function createOrders(options: OrdersOptions): Orders {
       if (found !== undefined) return found;
       const { watch, noticed } = createWatch(view);
       const order = await compileOne(view, { ...options, files, interning, templates }, { watch, noticed });
-      memo.keep(view, order.asked, order);
+      memo.add(view, order.questions, order);
       return order;
     },
   };
@@ -84,13 +85,15 @@ async function compileOne(
     return own;
   };
   const contents =
-    compiled === undefined ? { contents: [], asked: [], files: [] } : await contentsOf(compiled, view, from);
-  const asked = [...noticed.asked, ...contents.asked];
+    compiled === undefined
+      ? { contents: [], questions: [], files: [] }
+      : await contentsOf(compiled, view, from);
+  const questions = [...noticed.questions, ...contents.questions];
   const uses = new Map([...usesOf(noticed, loads), ...contents.files]);
   const isShown = compiled !== undefined && unknown.length === 0;
   return {
     ...(isShown ? interning.take(compiled.states, contents.contents) : { states: [], targets: [] }),
-    ...{ problems, unknown, asked, reads: readsOf(asked), files: uses },
+    ...{ problems, unknown, questions, reads: readsOf(questions), files: uses },
   };
 }
 
@@ -132,11 +135,11 @@ function usesOf(
   loads: ReadonlyMap<string, ReadonlyMap<string, string | undefined>>,
 ): Map<string, FileUse> {
   const { byFile } = noticed;
-  const none: FileUse = { loads: new Map(), asked: [] };
+  const none: FileUse = { loads: new Map(), questions: [] };
   return new Map(
     [...new Set([...loads.keys(), ...byFile.keys()])].map((path) => [
       path,
-      { loads: loads.get(path) ?? none.loads, asked: byFile.get(path) ?? none.asked },
+      { loads: loads.get(path) ?? none.loads, questions: byFile.get(path) ?? none.questions },
     ]),
   );
 }

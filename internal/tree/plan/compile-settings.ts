@@ -1,6 +1,6 @@
 import { type Compiled, type SettingsCompiler, SettingsFault } from "../settings/mod.ts";
 import { createMemo } from "./memo.ts";
-import { type Subject, viewOf } from "./subject.ts";
+import { createViews, type Subject } from "./subject.ts";
 import { createWatch } from "./watch.ts";
 
 /** Compiles the settings of many peels. Those with equal inputs are compiled once, and get the same object. */
@@ -13,6 +13,7 @@ const maxSettings = 256;
 
 export function createManySettings(compiler: Pick<SettingsCompiler, "compile">): ManySettings {
   const memo = createMemo<Compiled | SettingsFault>(maxSettings);
+  const viewOf = createViews();
   const none = { settings: {}, shownSettings: {} };
   return {
     async of(peel) {
@@ -29,7 +30,7 @@ export function createManySettings(compiler: Pick<SettingsCompiler, "compile">):
           if (thrown instanceof SettingsFault) return thrown;
           throw thrown;
         });
-        memo.keep(view, noticed.asked, compiled);
+        memo.add(view, noticed.questions, compiled);
         return compiled;
       }
     },

@@ -19,7 +19,7 @@ export interface FoundContents {
   /** Of each state. */
   readonly contents: readonly Contents[];
   /** The settings that templates of files read. What they read of facts differs from host to host, and not by a change. */
-  readonly asked: readonly Question[];
+  readonly questions: readonly Question[];
   /** The files that templates of files load, by path of the template. */
   readonly files: ReadonlyMap<string, FileUse>;
 }
@@ -38,12 +38,12 @@ export async function contentsOf(
   view: View,
   loadsFrom: LoadsFrom,
 ): Promise<FoundContents> {
-  const asked = new Map<string, Question>();
+  const questions = new Map<string, Question>();
   const files = new Map<string, FileUse>();
-  const finding = { compiled, view, asked, files, loadsFrom };
+  const finding = { compiled, view, questions, files, loadsFrom };
   const contents: Contents[] = [];
   for (const state of compiled.states) contents.push(await contentOf(state, finding));
-  return { contents, asked: [...asked.values()], files };
+  return { contents, questions: [...questions.values()], files };
 }
 
 /** From now on it is this file that others are loaded for. @returns the digests of those that are */
@@ -53,12 +53,12 @@ interface Finding {
   loadsFrom: LoadsFrom;
   compiled: CompiledStates;
   view: View;
-  asked: Map<string, Question>;
+  questions: Map<string, Question>;
   files: Map<string, FileUse>;
 }
 
 async function contentOf(state: LowState, finding: Finding): Promise<Contents> {
-  const { compiled, view, asked } = finding;
+  const { compiled, view, questions } = finding;
   const { files } = compiled;
   const contents: Record<string, string> = {};
   for (const argument of ofFiles) {
@@ -75,7 +75,7 @@ async function contentOf(state: LowState, finding: Finding): Promise<Contents> {
     const name = state.args[argument];
     if (typeof name !== "string") continue;
     const question = readingOf("settings", name.split(":"), "entries");
-    asked.set(question.key, question);
+    questions.set(question.key, question);
     contents[argument] = digestOf(view.answer(question));
   }
   return contents;
@@ -90,7 +90,7 @@ const pathsOf = (argument: Plain | undefined): string[] =>
 async function templateDigest(
   path: string,
   { args, name }: LowState,
-  { compiled, view, asked, files, loadsFrom }: Finding,
+  { compiled, view, questions, files, loadsFrom }: Finding,
 ): Promise<string> {
   const { watch, noticed } = createWatch(view);
   const loads = loadsFrom(path);
@@ -105,9 +105,9 @@ async function templateDigest(
     // A run says what is wrong with it; what it read until then counts.
     if (!(thrown instanceof SvcError)) throw thrown;
   }
-  const own = noticed.asked.filter((each) => each.kind === "read" && each.table === "settings");
-  for (const question of own) asked.set(question.key, question);
-  files.set(path, { loads, asked: own });
+  const own = noticed.questions.filter((each) => each.kind === "read" && each.table === "settings");
+  for (const question of own) questions.set(question.key, question);
+  files.set(path, { loads, questions: own });
   const answers = own.map((question) => [question.key, view.answer(question)]);
   return digestOf(JSON.stringify([[...loads].sort(), answers]));
 }

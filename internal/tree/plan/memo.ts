@@ -5,11 +5,11 @@ import type { View } from "./subject.ts";
 // What a compilation looks at next depends on nothing but the answers that it got before. So all compilations of the same
 // files are one tree of questions, in which the answers of a peel lead to what is compiled for it.
 
-/** Remembers what was compiled, by the answers to the questions that were asked for it. */
+/** Remembers what was compiled, by the answers to the questions that came up. */
 export interface Memo<Value> {
   find(view: View): Value | undefined;
-  /** @param asked the questions in the order in which they were asked */
-  keep(view: View, asked: readonly Question[], value: Value): void;
+  /** @param questions in the order in which they came up */
+  add(view: View, questions: readonly Question[], value: Value): void;
   /** How many were compiled. */
   readonly size: number;
 }
@@ -21,10 +21,10 @@ interface Node<Value> {
   value?: Value;
 }
 
-const longest = 64;
+const maxLength = 64;
 
-/** @param most how many are remembered: where each peel is a kind of its own, they would fill the memory */
-export function createMemo<Value>(most: number): Memo<Value> {
+/** @param max how many are remembered: where each peel is a kind of its own, they would fill the memory */
+export function createMemo<Value>(max: number): Memo<Value> {
   let root: Node<Value> = { next: new Map() };
   let kept = 0;
   let size = 0;
@@ -37,13 +37,13 @@ export function createMemo<Value>(most: number): Memo<Value> {
       while (at?.question !== undefined) at = at.next.get(answerOf(view, at.question));
       return at?.value;
     },
-    keep(view, asked, value) {
-      if (kept >= most) {
+    add(view, questions, value) {
+      if (kept >= max) {
         root = { next: new Map() };
         kept = 0;
       }
       let at = root;
-      const left = new Map(asked.map((question) => [question.key, question]));
+      const left = new Map(questions.map((question) => [question.key, question]));
       for (;;) {
         const [next] = left.values();
         if (at.question === undefined && next !== undefined) at.question = next;
@@ -64,5 +64,5 @@ export function createMemo<Value>(most: number): Memo<Value> {
 /** Long answers would be in memory once for each peel. */
 function answerOf(view: View, question: Question): string {
   const answer = view.answer(question);
-  return answer.length <= longest ? answer : sha256Hex(Buffer.from(answer));
+  return answer.length <= maxLength ? answer : sha256Hex(Buffer.from(answer));
 }

@@ -16,7 +16,7 @@ export interface PlannedState extends Omit<LowState, "order" | "requisites"> {
 export interface FileUse {
   /** Digests of the files that were read to render it, by path; `undefined` for those that do not exist. */
   readonly loads: ReadonlyMap<string, string | undefined>;
-  readonly asked: readonly Question[];
+  readonly questions: readonly Question[];
 }
 
 /** What would be ordered for a peel. */
@@ -29,7 +29,7 @@ export interface Order {
   /** What keeps it from being known before it runs, sorted. */
   readonly unknown: readonly string[];
   /** In the order in which templates wanted to know it. */
-  readonly asked: readonly Question[];
+  readonly questions: readonly Question[];
   readonly reads: Reads;
   /** By path of the rendered file. */
   readonly files: ReadonlyMap<string, FileUse>;

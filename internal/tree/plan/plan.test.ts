@@ -9,7 +9,7 @@ import { createOrders } from "./compile-orders.ts";
 import { createGrouping } from "./groups.ts";
 import { createInterning } from "./interning.ts";
 import { bytesOf, bytesOfStates } from "./order.ts";
-import { type Subject, viewOf } from "./subject.ts";
+import { createViews, type Subject } from "./subject.ts";
 import type { Ground } from "./why.ts";
 
 type Texts = Readonly<Record<string, string>>;
@@ -137,7 +137,7 @@ describe("an order is compiled once for peels that give equal answers", () => {
 describe("what is read is named", () => {
   test("facts, labels and settings by their places", async () => {
     const text =
-      "{% if salt['grains.get']('uptime') > 5 and labels.get('env') is none and settings.a.b == 1 %}\nx:\n  test.nop: []\n{% endif %}\n";
+      "{% if salt['grains.get']('uptime') > 5 and not labels.get('env') and settings.a.b == 1 %}\nx:\n  test.nop: []\n{% endif %}\n";
     const { order } = await groundOf(web(text), withSettings("a", { a: { b: 1 } }));
     expect([...order.reads.facts]).toEqual(["uptime"]);
     expect([...order.reads.labels]).toEqual(["env"]);
@@ -157,20 +157,20 @@ describe("what is read is named", () => {
 });
 
 describe("what is unknown until it runs", () => {
-  const asking = "{% if salt['file.file_exists']('/etc/x') %}\nx:\n  test.nop: []\n{% endif %}\n";
+  const inspecting = "{% if salt['file.file_exists']('/etc/x') %}\nx:\n  test.nop: []\n{% endif %}\n";
 
   test("is named, with the function", async () => {
-    const { order } = await groundOf(web(asking), subject("a"));
+    const { order } = await groundOf(web(inspecting), subject("a"));
     expect(order.unknown).toEqual(["web.sls: file.file_exists is known only on the host"]);
     expect(order.problems).toEqual([]);
   });
 
   test("changes nothing where nothing that it rests on does", async () => {
-    expect(await compared(web(asking), { ...web(asking), "README.md": "x" })).toEqual({
+    expect(await compared(web(inspecting), { ...web(inspecting), "README.md": "x" })).toEqual({
       changes: [],
       restarts: [],
     });
-    const { unknown } = await compared(web(asking), web(`${asking}# more\n`));
+    const { unknown } = await compared(web(inspecting), web(`${inspecting}# more\n`));
     expect(unknown).toEqual(["web.sls: file.file_exists is known only on the host"]);
   });
 
@@ -353,13 +353,13 @@ test("groups are peels with the same outcome: errors first, removals, restarts, 
 });
 
 test("an answer is the same text for the same value", () => {
-  const view = viewOf(withSettings("a", { m: { a: 1, b: { c: 2 } }, l: [1] }));
-  const ask = (path: string[], how: "value" | "presence" | "names" | "entries") =>
+  const view = createViews()(withSettings("a", { m: { a: 1, b: { c: 2 } }, l: [1] }));
+  const answer = (path: string[], how: "value" | "presence" | "names" | "entries") =>
     view.answer({ key: "", kind: "read", table: "settings", path, how });
-  expect(ask(["m"], "value")).toBe("a map");
-  expect(ask(["m"], "names")).toBe('["a","b"]');
-  expect(ask(["m"], "entries")).toBe('[["a",1],["b",{}]]');
-  expect(ask(["l"], "value")).toBe("[1]");
-  expect(ask(["gone"], "value")).toBe("none");
-  expect(ask(["m", "b"], "presence")).toBe("true");
+  expect(answer(["m"], "value")).toBe("a map");
+  expect(answer(["m"], "names")).toBe('["a","b"]');
+  expect(answer(["m"], "entries")).toBe('[["a",1],["b",{}]]');
+  expect(answer(["l"], "value")).toBe("[1]");
+  expect(answer(["gone"], "value")).toBe("none");
+  expect(answer(["m", "b"], "presence")).toBe("true");
 });

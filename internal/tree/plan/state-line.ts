@@ -38,7 +38,7 @@ export function lineThatDiffers(from: string, to: string, found?: FoundChange): 
 /** More are not compared: then only the part between the first and the last difference is known. */
 const maxCells = 4_000_000;
 
-/** The positions of lines in the second list that are not in a longest common part. */
+/** The positions of lines in the second list that are not in a maxLength common part. */
 function differingLines(from: readonly string[], to: readonly string[]): number[] {
   let start = 0;
   while (start < to.length && start < from.length && from[start] === to[start]) start++;

@@ -5,6 +5,7 @@ import {
   createFactPacker,
   type ExpandedExpression,
   type FactMap,
+  type FactPacker,
   type PeelTest,
 } from "../targets/mod.ts";
 import { likeSalt, type WatchedTable } from "../template/mod.ts";
@@ -35,17 +36,25 @@ export interface View {
   meets(expression: ExpandedExpression, peelId?: string): boolean;
 }
 
-const packer = createFactPacker(2_048);
-/** Questions keep their expressions, and each is compiled once. */
-const tests = new WeakMap<ExpandedExpression, PeelTest>();
-
-function testOf(expression: ExpandedExpression): PeelTest {
-  const test = tests.get(expression) ?? compileTarget(expression);
-  tests.set(expression, test);
-  return test;
+/** Makes views of peels, which share what their facts and targets have in common. */
+export function createViews(): (subject: Subject) => View {
+  const packer = createFactPacker(2_048);
+  /** Questions retain their expressions, and each is compiled once. */
+  const known = new WeakMap<ExpandedExpression, PeelTest>();
+  const testOf = (expression: ExpandedExpression): PeelTest => {
+    const test = known.get(expression) ?? compileTarget(expression);
+    known.set(expression, test);
+    return test;
+  };
+  return (subject) => viewOf(subject, { packer, testOf });
 }
 
-export function viewOf(subject: Subject): View {
+interface Shared {
+  packer: FactPacker;
+  testOf(expression: ExpandedExpression): PeelTest;
+}
+
+function viewOf(subject: Subject, { packer, testOf }: Shared): View {
   let facts: FactMap | undefined;
   let more: FactMap | undefined;
   let settings: FactMap | undefined;

@@ -5,8 +5,8 @@ import type { View } from "./subject.ts";
 
 /** What was noticed while an order was compiled. */
 export interface Noticed {
-  /** In the order in which they were asked, each once. */
-  readonly asked: readonly Question[];
+  /** In the order in which they came up, each once. */
+  readonly questions: readonly Question[];
   /** The questions of each rendered file. */
   readonly byFile: ReadonlyMap<string, readonly Question[]>;
   /** The files that a secret decided something in. */
@@ -17,12 +17,12 @@ export interface Noticed {
 
 /** Notices what is read of a peel. */
 export function createWatch(view: View): { watch: Watch; noticed: Noticed } {
-  const asked = new Map<string, Question>();
+  const questions = new Map<string, Question>();
   const byFile = new Map<string, Map<string, Question>>();
   const secretChoices = new Set<string>();
   let file = "";
-  const ask = (question: Question) => {
-    if (!asked.has(question.key)) asked.set(question.key, question);
+  const note = (question: Question) => {
+    if (!questions.has(question.key)) questions.set(question.key, question);
     const own = byFile.get(file) ?? new Map<string, Question>();
     byFile.set(file, own.set(question.key, question));
   };
@@ -33,22 +33,22 @@ export function createWatch(view: View): { watch: Watch; noticed: Noticed } {
         byFile.set(path, byFile.get(path) ?? new Map());
       },
       read(table, path, how) {
-        ask(readingOf(table, path, how));
+        note(readingOf(table, path, how));
         return table === "settings" && how !== "presence" && view.subject.isSecret?.(path) === true;
       },
       matches(expression) {
-        ask(targetOf(expression));
+        note(targetOf(expression));
         return view.matches(expression);
       },
       meets(expression, peelId) {
-        ask(targetOf(expression, { isOfTemplate: true, ...(peelId === undefined ? {} : { peelId }) }));
+        note(targetOf(expression, { isOfTemplate: true, ...(peelId === undefined ? {} : { peelId }) }));
         return view.meets(expression, peelId);
       },
       chose: () => secretChoices.add(file),
     },
     noticed: {
-      get asked() {
-        return [...asked.values()];
+      get questions() {
+        return [...questions.values()];
       },
       get byFile() {
         return new Map([...byFile].map(([path, own]) => [path, [...own.values()]]));
@@ -69,9 +69,9 @@ export interface Reads {
 }
 
 /** The places that questions look at: `app:port`. */
-export function readsOf(asked: readonly Question[]): Reads {
+export function readsOf(questions: readonly Question[]): Reads {
   const reads = { facts: new Set<string>(), labels: new Set<string>(), settings: new Set<string>() };
-  for (const question of asked) {
+  for (const question of questions) {
     if (question.kind === "read") {
       reads[question.table].add(question.path.join(":"));
       continue;

@@ -59,8 +59,8 @@ async function settingCauses(found: FoundChange, before: Ground, after: Ground):
   const args: PlannedState["args"] = (found.after ?? found.before)?.args ?? {};
   const named = [args.contents_pillar, args.contents_settings];
   const own = named.flatMap((each) => (typeof each === "string" ? [each.split(":")] : []));
-  const paths = uses.flatMap(({ asked }) =>
-    asked.flatMap((each) => (each.kind === "read" && each.table === "settings" ? [each.path] : [])),
+  const paths = uses.flatMap(({ questions }) =>
+    questions.flatMap((each) => (each.kind === "read" && each.table === "settings" ? [each.path] : [])),
   );
   const causes: Cause[] = [];
   for (const path of [...paths, ...own]) causes.push(...(await differences(path, before, after)));
@@ -118,7 +118,7 @@ async function assignmentCauses(state: PlannedState, before: Ground, after: Grou
     if (path === state.file) continue;
     causes.push({ file: path, line: lineThatDiffers(from ?? "", to ?? "") });
   }
-  for (const question of after.order.files.get(topFile)?.asked ?? []) {
+  for (const question of after.order.files.get(topFile)?.questions ?? []) {
     for (const path of settingsOf(question)) causes.push(...(await differences(path, before, after)));
   }
   return causes;

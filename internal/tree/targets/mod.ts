@@ -6,7 +6,7 @@ export {
   type PeelMatcher,
   shownMatcher,
 } from "./expression.ts";
-export { createFactPacker, FactMap, type FactValue } from "./fact-map.ts";
+export { createFactPacker, FactMap, type FactPacker, type FactValue } from "./fact-map.ts";
 export { matchGlob, openSetIn } from "./glob.ts";
 export { expandGroups, type Groups, groupsFile, readGroups } from "./groups.ts";
 export { isGroupName, parseTarget, readTarget } from "./parse.ts";

@@ -1,17 +1,7 @@
 import { beginningOf } from "../../base/cut.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { suggestion } from "../../base/nearest.ts";
-import { isMap } from "../../base/plain-map.ts";
-import {
-  type Budget,
-  LazyMap,
-  makeMap,
-  type OnRead,
-  type Taint,
-  take,
-  textOf,
-  weighArgs,
-} from "../jinja/mod.ts";
+import { type Budget, makeMap, type Taint, take, textOf, weighArgs } from "../jinja/mod.ts";
 import {
   type Args,
   Callable,
@@ -25,10 +15,10 @@ import {
   type World,
 } from "../jinja/values/mod.ts";
 import { type Answers, answerOf } from "./host-call.ts";
-import { likeSalt } from "./like-salt.ts";
 import type { SaltTools } from "./salt/function.ts";
 import { choosesByFacts, pureFunctions, settingsFunctions } from "./salt/table.ts";
-import type { Scope, WatchedTable } from "./scope.ts";
+import type { Scope } from "./scope.ts";
+import { tablesOf } from "./tables.ts";
 
 type Values = Readonly<Record<string, Plain>>;
 
@@ -58,32 +48,20 @@ export function globalsOf(
     made.set(name, value);
     return value;
   };
-  const { taint } = surroundings;
-  const { watch } = scope;
-  const watched = watch === undefined ? undefined : [];
-  const noticed = (name: WatchedTable): OnRead | undefined =>
-    watch &&
-    ((path, kind) => {
-      if (watch.read(name, path.map(textOf), kind)) taint.addSecret();
-    });
-  const readFact = noticed("facts");
-  const onFact: OnRead = (path, kind) => {
-    // The id is the one that the bus enforces.
-    if (path[0] !== "id") taint.add();
-    readFact?.(path, kind);
-  };
-  const facts = () => once("facts", () => new LazyMap([scope.facts, likeSalt], onFact, watched));
-  const settings = () => once("settings", () => new LazyMap([scope.settings], noticed("settings"), watched));
-  const shownSettings = () => once("shown", () => new LazyMap([scope.shownSettings ?? scope.settings]));
+  const { facts, settings, shownSettings, labels, variable, readId } = tablesOf(
+    scope,
+    surroundings.taint,
+    once,
+  );
   const opts = () =>
     once("opts", () => {
-      watch?.read("facts", ["id"], "value");
+      readId();
       return mapOf(optsOf(scope, variables));
     });
   const table = (name: Table): Value => (name === "facts" || name === "grains" ? facts() : settings());
   const functions = (budget: Budget): Value =>
     once("salt", () => {
-      const { labels = {}, isOfSettings = false, check } = scope;
+      const { labels: named = {}, isOfSettings = false, check, watch } = scope;
       const known = <T>(word: string, inspect: () => T): T => {
         if (check?.unknown.has(word)) check.world.refuse();
         return inspect();
@@ -95,35 +73,18 @@ export function globalsOf(
         shownSettings: () => known("settings", shownSettings),
         opts: () => known("opts", opts),
         get labels() {
-          return known("labels", () => labels);
+          return known("labels", () => named);
         },
         ...(watch?.meets && { matches: watch.meets.bind(watch) }),
       };
       return functionsOf(scope, tools, surroundings.answers);
     });
-  /** Templates of settings have the id and the labels of the peel as variables. */
-  const ofPeel = (name: string): Value => {
-    const value = variables[name];
-    if (name === "id") watch?.read("facts", ["id"], "value");
-    return name === "labels" && isMap(value)
-      ? new LazyMap([value as Values], noticed("labels"), watched)
-      : fromPlain(value);
-  };
   return (name, budget) => {
     if (scope.check?.unknown.has(name)) return new Unknown(scope.check.world);
-    if (Object.hasOwn(variables, name)) {
-      if (scope.isOfSettings !== true || watch === undefined) {
-        return once(`own ${name}`, () => fromPlain(variables[name]));
-      }
-      return once(`own ${name}`, () => ofPeel(name));
-    }
+    if (Object.hasOwn(variables, name)) return variable(name, variables[name]);
     switch (name) {
       case "labels":
-        return once("labels", () =>
-          watch === undefined
-            ? fromPlain(scope.labels ?? {})
-            : new LazyMap([scope.labels ?? {}], noticed("labels"), watched),
-        );
+        return labels();
       case "salt":
       case "svc":
         return functions(budget);
@@ -138,8 +99,8 @@ export function globalsOf(
         });
       case "show_full_context":
         return new Callable("show_full_context", () => {
-          watch?.read("facts", ["id"], "value");
-          watch?.read("labels", [], "entries");
+          readId();
+          scope.watch?.read("labels", [], "entries");
           const own = Object.entries(variables).map(([key, value]): [Value, Value] => [
             key,
             fromPlain(value),
