@@ -159,7 +159,7 @@ export const tree: CommandDef = group({
     ["First steps", ["init", "login", "whoami", "status", "doctor", "console"]],
     ["Hosts", ["enroll", "peels", "facts", "upgrade"]],
     ["Run", ["run", "job", "rollout", "events", "reactor"]],
-    ["State", ["state", "states", "settings", "import"]],
+    ["State", ["state", "states", "plan", "settings", "import"]],
     ["People and rights", ["operator", "token", "roles", "can", "approval", "audit"]],
     ["Fleets, their keys and their bus", ["context", "fleet", "ca", "keys", "bus", "cluster", "nats-auth"]],
     ["This program", ["schema", "completion", "help", "version"]],

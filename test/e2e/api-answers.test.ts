@@ -187,6 +187,14 @@ test("the answers about state files are as described", async () => {
   ] as const) {
     await expectDescribed(name, call(master, { path, headers: bearer }), 200);
   }
+  const plans = "/api/v1/plans";
+  const send = (query: string, method = "POST") =>
+    call(master, { method, path: `${plans}${query}`, headers: bearer });
+  const made = await expectDescribed("sendPlan", send(""), 202);
+  const { id } = made.json as { id: string };
+  await expectDescribed("sendPlan", send("?environment=../a"), 400);
+  await expectDescribed("showPlan", send(`/${id}`, "GET"), 200);
+  await expectDescribed("showPlan", send(`/pln-${"0".repeat(27)}`, "GET"), 404);
 });
 
 test("the answers about tokens that hosts join with are as described", async () => {

@@ -205,6 +205,8 @@ function requestsOf(fleet: Fleet) {
     "GET /api/v1/peels/:id/states": { path: "/api/v1/peels/member/states", authorization, well: 200 },
     "GET /api/v1/states/status": { path: "/api/v1/states/status", authorization, well: 200 },
     "GET /api/v1/states/releases": { path: "/api/v1/states/releases", authorization, well: 200 },
+    "POST /api/v1/plans": { path: "/api/v1/plans", authorization, well: 202 },
+    "GET /api/v1/plans/:id": { path: `/api/v1/plans/pln-${"0".repeat(27)}`, authorization, well: 404 },
     "GET /api/v1/states/drift": { path: "/api/v1/states/drift", authorization, well: 200 },
     "GET /api/v1/peels/:id/facts": { path: "/api/v1/peels/member/facts", authorization, well: 404 },
     "GET /api/v1/peels/:id/facts/history": {

@@ -227,6 +227,7 @@ test("a fleet runs: enrollment, settings, states, jobs, a schedule, a rollout, b
   const disabled = signedRecord({ ...anna, version: 2, disabled: true }, root);
   await rest("POST", "/operators/anna/disable", { record: disabled });
 
+  await rest("POST", "/plans");
   const { fleet: account, environments } = (await rest("GET", "/states/releases")) as {
     fleet: string;
     environments: { content: { snapshot: string } }[];

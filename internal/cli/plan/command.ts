@@ -87,7 +87,7 @@ async function print(plan: PlanDocument, output: string | undefined, cli: Cli): 
   await cli.print(plan, () => formatPlan(plan));
 }
 
-export function exitCodeOf(
+function exitCodeOf(
   { groups, peels, unchanged, cannot_be_bound: unbound }: PlanDocument,
   isDetailed: boolean,
 ): 0 | 1 | 2 {

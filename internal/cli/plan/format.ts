@@ -83,7 +83,7 @@ function changeLine({ op, function: called, name, before, after, why }: Change, 
 }
 
 /** The arguments that differ, as far as there is room. */
-export function differences(
+function differences(
   before: Readonly<Record<string, unknown>>,
   after: Readonly<Record<string, unknown>>,
   room: number,

@@ -14,7 +14,7 @@ export const planDoors = {
       },
       answers: {
         202: "The plan is being made: Location names it",
-        400: "A parameter is malformed, or the body is no archive",
+        400: "A parameter is malformed, or the body is not an archive",
         404: "There is no such environment or commit",
       },
       headers: { Location: "Path of the plan" },

@@ -15,7 +15,7 @@ export interface Grouping {
   readonly unchanged: number;
 }
 
-export const isUnchanged = ({ changes, error, unknown, errorBefore }: Outcome): boolean =>
+const isUnchanged = ({ changes, error, unknown, errorBefore }: Outcome): boolean =>
   changes.length === 0 && error === undefined && unknown === undefined && errorBefore === undefined;
 
 export function createGrouping(): Grouping {

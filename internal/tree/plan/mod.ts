@@ -1,11 +1,9 @@
-export type { Change, Shown } from "./compare-orders.ts";
-export { comparePeel, type ExplainedChange, type Hide, type Outcome } from "./compare-peel.ts";
+export { comparePeel, type Outcome } from "./compare-peel.ts";
 export { createOrders, type Orders, readOnce } from "./compile-orders.ts";
 export { createManySettings, type ManySettings } from "./compile-settings.ts";
-export { createGrouping, type Group, isUnchanged } from "./groups.ts";
+export { createGrouping, type Group } from "./groups.ts";
 export { createInterning } from "./interning.ts";
-export { bytesOf, bytesOfStates, isKnown, type Order } from "./order.ts";
-export { type Subject, valueAt } from "./subject.ts";
+export { isKnown, type Order } from "./order.ts";
+export type { Subject } from "./subject.ts";
 export { unknownHost } from "./unknown-host.ts";
-export type { Reads } from "./watch.ts";
-export type { Cause, Ground } from "./why.ts";
+export type { Ground } from "./why.ts";
