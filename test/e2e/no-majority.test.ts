@@ -339,7 +339,7 @@ function busRequestsOf({ waiting, member, suspended, jid, rollout: id }: Fleet, 
     ...{ getFactsHistory: { id: "member" }, findFacts: { show: "os" }, countFacts: { by: "os" } },
     ...{ showSettings: { id: "member" }, explainSettings: { id: "member", name: "a" } },
     ...{ revealSettings: { id: "member" }, revealExplained: { id: "member", name: "a" }, listKinds: {} },
-    listReleases: {},
+    ...{ listReleases: {}, planStates: {}, fetchPlan: { id: `pln-${"0".repeat(27)}` } },
     mayDo: { kind: "jobs", action: "run", target: "*", function: "test.ping", roles: ["operator"] },
     verifyDecisions: {},
   };
