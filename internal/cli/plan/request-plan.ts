@@ -62,5 +62,7 @@ async function readParts(
     const { bytes } = await request(bus, planOperations.fetchPlan, { id, part }, { timeoutMs });
     parts.push(bytes ?? "");
   }
-  return JSON.parse(gunzipSync(Buffer.concat(parts.map((part) => Buffer.from(part, "base64")))).toString()) as PlanDocument;
+  return JSON.parse(
+    gunzipSync(Buffer.concat(parts.map((part) => Buffer.from(part, "base64")))).toString(),
+  ) as PlanDocument;
 }

@@ -58,6 +58,8 @@ function rowsOf({ jobs, may }: Shown): string[][] {
       `${commits === "any" ? "any commit" : "newest"} of ${environments.join(", ")}`,
       needed(approvals),
     ]),
-    ...may.map(({ kind, action, approvals }) => [`${kind} ${action}`, "-", "-", needed(approvals)]),
+    ...may.map(({ kind, action, approvals, targets = "-" }) => [
+      ...[`${kind} ${action}`, targets, "-", needed(approvals)],
+    ]),
   ];
 }

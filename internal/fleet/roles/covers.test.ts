@@ -18,6 +18,9 @@ const { book } = readRoles(
   door: {enrollments: [list, {do: approve, approvals: 1}]}
   wide-door: {enrollments: [list, approve]}
   empty: {}
+  planner: {states: [plan]}
+  web-planner: {states: [{do: plan, targets: 'web-*'}]}
+  db-planner: {states: [{do: plan, targets: 'db-*'}]}
   stater: {jobs: [{functions: [state.apply, test.ping], targets: '*'}]}
   historian: {jobs: [{functions: [state.apply], targets: '*', commits: any}]}
   feature: {jobs: [{functions: [state.apply], targets: '*', environments: ['feature/*', base]}]}
@@ -47,6 +50,10 @@ test.each<[string[], string, boolean]>([
   [["admin"], "tester", true],
   [["operator"], "careful", true],
   [["viewer"], "pinger", false],
+  [["web-planner"], "planner", false],
+  [["web-planner"], "db-planner", false],
+  [["planner"], "web-planner", true],
+  [["web-planner", "db-planner"], "db-planner", true],
   [[], "viewer", false],
   [[], "empty", true],
   [["tester"], "tester", true],

@@ -1,6 +1,6 @@
 import { matchGlob } from "../../tree/targets/mod.ts";
 import type { Scope } from "../operation/mod.ts";
-import { wordOf } from "./decide.ts";
+import { isPlan, wordOf } from "./decide.ts";
 import { usesFiles } from "./files-of-work.ts";
 import { coversLabels } from "./label-change.ts";
 import type { Grant, JobRule, Role, RoleBook } from "./role.ts";
@@ -23,7 +23,16 @@ export function covers(book: RoleBook, names: readonly string[], role: string): 
   );
 }
 
-function isGranted(roles: readonly Role[], { kind, action, approvals, labels }: Grant): boolean {
+function isGranted(
+  roles: readonly Role[],
+  { kind, action, approvals, labels, targets = "*" }: Grant,
+): boolean {
+  if (isPlan({ kind, action } as Scope)) {
+    return roles
+      .flatMap(({ grants }) => grants)
+      .filter((one) => isPlan(one as Scope))
+      .some((one) => one.targets === undefined || one.targets === "*" || one.targets === targets);
+  }
   if (kind === "enrollments" && action === "label") {
     return roles
       .flatMap(({ grants }) => grants)

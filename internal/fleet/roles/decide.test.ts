@@ -44,6 +44,10 @@ roles:
       - {functions: [upgrade.apply], targets: web-*}
     rollouts: [start]
     upgrades: [{do: start, approvals: 1}]
+  pipeline:
+    states: [{do: plan, targets: 'web-*'}]
+  planner:
+    states: [plan]
 `,
   "roles.yaml",
 );
@@ -62,6 +66,21 @@ const judge = (roles: string, requested: string, ...rest: [] | [{ work: Work }])
   const decision = decide(book, roles === "" ? [] : roles.split(" "), wanted);
   return decision.allowed ? decision.approvals : decision.reason;
 };
+
+test.each<[roles: string, peels: string[], expected: number | string]>([
+  ["pipeline", ["web-1", "web-2"], 0],
+  ["pipeline", [], 0],
+  [
+    "pipeline",
+    ["web-1", "db-1", "db-2"],
+    "2 of 3 peels lie outside of the targets for states plan: db-1, db-2",
+  ],
+  ["pipeline planner", ["web-1", "db-1"], 0],
+  ["quick", ["web-1"], "no rule allows states plan"],
+])("a plan that goes beyond the targets of %s is refused as a whole: %j", (roles, peels, expected) => {
+  expect(judge(roles, "states plan", { work: { to: "start", functions: [], peels, within } })).toBe(expected);
+  expect(judge(roles, "states read")).toBe("no rule allows states read");
+});
 
 describe("state files", () => {
   const files = (environment: string, isOlder = false, functions = "state.apply"): { work: Work } => ({

@@ -60,6 +60,9 @@ const shownRole = titled(
               "For `enrollments label`: by name, globs of the values; absent means any label",
             ),
           ),
+          targets: v.exactOptional(
+            described(v.string(), "For `states plan`: the peels that a plan may be for; absent means all"),
+          ),
         }),
       ),
       "What else it may do",
@@ -81,9 +84,9 @@ function showRole({ name, builtIn, jobs, grants }: Role): v.InferOutput<typeof s
       commits,
       approvals,
     })),
-    may: grants.map(({ kind, action, approvals, labels }) => ({
+    may: grants.map(({ kind, action, approvals, labels, targets }) => ({
       ...{ kind, action, approvals },
-      ...defined({ labels: labels && showLimits(labels) }),
+      ...defined({ labels: labels && showLimits(labels), targets }),
     })),
   };
 }
