@@ -24,8 +24,8 @@ export async function requestKinds(cli: Cli): Promise<Kinds> {
       return page;
     }, "kinds");
     const kinds: Kind[] = [];
-    for (const { id, peel_id: peelId, peels, labels, settings } of found) {
-      const { value: facts } = await request(bus, peelOperations.getFacts, { id });
+    for (const { peel_id: peelId, peels, labels, settings } of found) {
+      const { value: facts } = await request(bus, peelOperations.getFacts, { id: peelId });
       if (!isMap(facts)) continue;
       kinds.push({ peelId, peels, facts, labels, ...(settings === undefined ? {} : { settings }) });
     }

@@ -194,14 +194,14 @@ test("svc and REST give the same answers, and say what they cannot do", async ()
   expect(await described("countStates", "states/status")).toEqual(await json("status"));
   expect((await svc(bus, "states", "status")).stdout).toMatch(/^base +local +\S+ +1 +0 +0 +0 +0$/m);
   expect(await described("listDrift", "states/drift")).toEqual([]);
-  expect(await described("listDrift", "states/drift?status=described")).toMatchObject([{ id }]);
-  expect(await json("drift", "--status", "described")).toMatchObject([{ id, status: "described" }]);
+  expect(await described("listDrift", "states/drift?status=described")).toMatchObject([{ peel: id }]);
+  expect(await json("drift", "--status", "described")).toMatchObject([{ peel: id, status: "described" }]);
   expect(await described("showStates", `peels/${id}/states`)).toEqual(await show());
   const [header, row, end] = (
     await svc(bus, "states", "drift", "--status", "described", "--output", "csv")
   ).stdout.split("\n");
   expect([header, row, end]).toEqual([
-    "id,peel_id,status,run_at,trigger,jid,environment,commit,snapshot,test,ok,changed,would_change,failed,skipped,duration_ms,failures,drift",
+    "peel,peel_id,status,run_at,trigger,jid,environment,commit,snapshot,test,ok,changed,would_change,failed,skipped,duration_ms,failures,drift",
     expect.stringMatching(/^[^{[]+$/),
     "",
   ]);

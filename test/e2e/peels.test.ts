@@ -120,7 +120,7 @@ test("svc lists peels, which of them are alive, and each one, also those that ar
   const list = await svc(bus, "peels", "list");
   const lines = list.stdout.trimEnd().split("\n");
   expect(lines.map((line) => line.split(/ {2,}/))).toEqual([
-    ["ID", "ALIVE", "SINCE", "VERSION", "OS", "LABELS"],
+    ["PEEL ID", "ALIVE", "SINCE", "VERSION", "OS", "LABELS"],
     ["db-1", "silent", "-", "-", "-", "-"],
     ["web-1.example", "alive", expect.stringMatching(/^\d+s$/), "1.2.3", "Debian 12", "env=prod"],
     // No master heard it: it is silent since it stored its facts.
@@ -172,7 +172,7 @@ test("svc shows the last job and the settings of a peel, and another master says
       .split("\n")
       .map((line) => line.split(/ {2,}/)),
   ).toEqual([
-    ["ID", "SETTINGS VERSION", "LAST JOB", "LAST JOB AGE"],
+    ["PEEL ID", "SETTINGS VERSION", "LAST JOB", "LAST JOB AGE"],
     ["db-1", "-", "state.apply offline", "1h"],
     ["web-1.example", "-", "state.apply ok", "1h"],
     ["web-2.example", "1767225600000", "state.apply failed", "1h"],
@@ -190,7 +190,7 @@ test("svc shows the last job and the settings of a peel, and another master says
 });
 
 const namesOf = (host: string) => ({
-  ...{ id: `${host}.example`, peel: `${host}.example`, peel_id: `${host}_example` },
+  ...{ peel: `${host}.example`, peel_id: `${host}_example` },
 });
 
 test("svc finds and counts facts, and says what changed", async () => {
@@ -204,7 +204,7 @@ test("svc finds and counts facts, and says what changed", async () => {
   ]);
   const table = await svc(bus, "facts", "find", "*", "--show", "os,svc_version");
   expect(table.stdout.split("\n").map((line) => line.split(/ {2,}/))).toEqual([
-    ["ID", "OS", "SVC_VERSION"],
+    ["PEEL ID", "OS", "SVC_VERSION"],
     ["db-1", "-", "-"],
     ["web-1.example", "Debian", "1.2.3"],
     ["web-2.example", "Ubuntu", "-"],
@@ -234,7 +234,7 @@ test("svc finds and counts facts, and says what changed", async () => {
   ).toEqual(changes);
   const found = await svc(bus, "facts", "find", "web*", "--show", "os,svc_version", "--output", "csv");
   expect(found.stdout).toBe(
-    "id,peel_id,os,svc_version\nweb-1.example,web-1_example,Debian,1.2.3\nweb-2.example,web-2_example,Ubuntu,\n",
+    "peel,peel_id,os,svc_version\nweb-1.example,web-1_example,Debian,1.2.3\nweb-2.example,web-2_example,Ubuntu,\n",
   );
   expect(history.stderr).toStartWith("web-2 is web-2.example\n");
   expect(history.stdout).toMatch(/^\d+s +osrelease {2}22\.04 {3}24\.04$/m);
@@ -243,7 +243,7 @@ test("svc finds and counts facts, and says what changed", async () => {
 
 test("REST has the same facts, and refuses who has no token", async () => {
   const found = await described("findFacts", "facts?show=os&limit=2", 200);
-  expect(found.json).toMatchObject([{ id: "db-1", facts: {} }, { facts: { os: "Debian" } }]);
+  expect(found.json).toMatchObject([{ peel: "db-1", facts: {} }, { facts: { os: "Debian" } }]);
   expect(found.headers.link).toBe(
     '</api/v1/facts?target=*&limit=2&show=os&cursor=web-1_example>; rel="next"',
   );

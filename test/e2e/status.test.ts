@@ -43,7 +43,7 @@ test("svc status shows peels, enrollments, masters, leases and what ends soon", 
   await enrollPeel(master, "silent_example");
   const shown = await status();
   expect(shown).toMatchObject({
-    peels: { states: { pending: 1, issued: 1 }, alive: 0, silent: ["silent_example"], versions: {} },
+    peels: { states: { pending: 1, issued: 1 }, alive: 0, silent: ["silent.example"], versions: {} },
     pending: [{ id: enrollmentId, peel_id: "waiting" }],
     jobs: [],
     masters: [

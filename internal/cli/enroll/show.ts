@@ -40,11 +40,14 @@ async function readStored(bus: Bus, id: string, cli: Cli): Promise<Shown> {
 /** A record for people: the stored fields in their order, the peel id dotted. */
 function formatRecord({ enrollment, trust, fingerprint, fleet_ca_spki = [] }: Shown): string {
   const { evidence } = enrollment;
-  const fields = Object.entries(enrollment).flatMap(([name, value]) =>
+  const { peel: _, ...stored } = { peel: "", ...enrollment };
+  const fields = Object.entries(stored).flatMap(([name, value]) =>
     name === "evidence" && evidence !== undefined ? evidenceRows(evidence) : [[name, textOf(value)] as const],
   );
   return formatFields([
-    ...fields.map(([name, value]) => [name, name === "peel_id" ? displayPeelId(value) : value] as const),
+    ...fields.map(([name, value]) =>
+      name === "peel_id" ? (["peel", displayPeelId(value)] as const) : ([name, value] as const),
+    ),
     ["trust", trust],
     ...fleet_ca_spki.map((pin) => ["fleet_ca_spki", pin] as const),
     ["fingerprint", fingerprint],

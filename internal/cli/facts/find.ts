@@ -1,4 +1,5 @@
 import type { Plain } from "../../base/msgpack.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
 import { maxPeels, maxShown, peelOperations } from "../../fleet/peels/mod.ts";
 import {
   command,
@@ -42,8 +43,11 @@ export const findCommand = command({
         found,
         () => formatFacts(names, found, cli),
         () => ({
-          header: ["id", "peel_id", ...names],
-          rows: found.map(({ id, peel_id, facts }) => [id, peel_id, ...names.map((name) => facts[name])]),
+          header: ["peel", "peel_id", ...names],
+          rows: found.map(({ peel_id, facts }) => [
+            ...[displayPeelId(peel_id), peel_id],
+            ...names.map((name) => facts[name]),
+          ]),
         }),
       );
       if (found.length === 0) cli.say("no peels");
@@ -54,12 +58,15 @@ export const findCommand = command({
 /** Some facts of many peels, a row for each. */
 export function formatFacts(
   names: readonly string[],
-  peels: readonly { id: string; facts: Readonly<Record<string, Plain>> }[],
+  peels: readonly { peel_id: string; facts: Readonly<Record<string, Plain>> }[],
   style: TableStyle,
 ): string {
   return formatTable(
-    { ID: "name", ...factColumns(names) },
-    peels.map(({ id, facts }) => [id, ...names.map((name) => factCell(facts[name]))]),
+    { "PEEL ID": "name", ...factColumns(names) },
+    peels.map(({ peel_id, facts }) => [
+      displayPeelId(peel_id),
+      ...names.map((name) => factCell(facts[name])),
+    ]),
     style,
   );
 }

@@ -1,4 +1,5 @@
 import type { Plain } from "../../base/msgpack.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
 import type { InventoryPeel } from "../../fleet/exports/mod.ts";
 
 /** Facts that hosts are grouped by, and that their variables have, unless others are chosen. */
@@ -30,22 +31,24 @@ export function ansibleInventory(peels: readonly InventoryPeel[]): AnsibleInvent
     for (const name of groupsOf(peel)) {
       const group = groups.get(name) ?? { hosts: [] };
       groups.set(name, group);
-      group.hosts.push(peel.id);
+      group.hosts.push(displayPeelId(peel.peel_id));
     }
   }
   const names = [...groups.keys()].sort();
   return {
-    _meta: { hostvars: Object.fromEntries(peels.map((peel) => [peel.id, hostVarsOf(peel)])) },
-    all: { hosts: peels.map(({ id }) => id), children: names },
+    _meta: {
+      hostvars: Object.fromEntries(peels.map((peel) => [displayPeelId(peel.peel_id), hostVarsOf(peel)])),
+    },
+    all: { hosts: peels.map(({ peel_id }) => displayPeelId(peel_id)), children: names },
     ...Object.fromEntries(names.map((name) => [name, groups.get(name)])),
   };
 }
 
 /** The variables of a host: what Ansible reads with `--host`. */
-export function hostVarsOf({ id, peel_id, address, labels, facts }: InventoryPeel): HostVars {
+export function hostVarsOf({ peel_id, address, labels, facts }: InventoryPeel): HostVars {
   return {
     ...(address === undefined ? {} : { ansible_host: address }),
-    svc_peel: id,
+    svc_peel: displayPeelId(peel_id),
     svc_peel_id: peel_id,
     svc_labels: literal(labels),
     svc_facts: literal(facts),

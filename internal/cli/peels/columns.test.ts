@@ -63,7 +63,10 @@ test("a field of CSV has one value, where a table has two in one cell", () => {
   expect(csvRowOf(peel("web-2"), pairs)).toEqual(["", "", "", ""]);
   expect(rowOf(known, ["last_run", "last_job"])).toEqual(["drifted job", "cmd.run timeout"]);
   expect(dataColumns).toEqual(expect.arrayContaining([...pairs]));
-  expect(dataColumns.filter((name) => !tableColumns.includes(name))).toEqual([pairs[1], pairs[3]]);
+  expect(dataColumns.filter((name) => !tableColumns.includes(name))).toEqual([
+    "peel_id",
+    ...[pairs[1], pairs[3]],
+  ]);
 });
 
 test("peels are sorted by a column, numbers by their value, and what is not known comes last", () => {
@@ -73,7 +76,8 @@ test("peels are sorted by a column, numbers by their value, and what is not know
 });
 
 test("a table shows ages, and cuts what may be long", () => {
+  expect(headsOf(["id", "peel_id"])).toEqual({ "PEEL ID": "name", "ENCODED ID": "name" });
   expect(headsOf(["id", "since", "last_job_id", "version"])).toEqual({
-    ...{ ID: "name", SINCE: "ago", "LAST JOB ID": "id", VERSION: "word" },
+    ...{ "PEEL ID": "name", SINCE: "ago", "LAST JOB ID": "id", VERSION: "word" },
   });
 });

@@ -47,11 +47,13 @@ const kinds: Partial<Record<Column, ColumnKind>> = {
   ...{ last_job: "text", last_job_id: "id", last_job_age: "ago" },
 };
 
+/** As in every other table, the id of a peel is that with dots. */
+const heads: Partial<Record<Column, string>> = { id: "PEEL ID", peel_id: "ENCODED ID" };
+const headOf = (name: Column) => heads[name] ?? name.toUpperCase().replaceAll("_", " ");
+
 /** The heads of the columns, with their kinds. */
 export function headsOf(chosen: readonly Column[]): Record<string, ColumnKind> {
-  return Object.fromEntries(
-    chosen.map((name) => [name.toUpperCase().replaceAll("_", " "), kinds[name] ?? "word"] as const),
-  );
+  return Object.fromEntries(chosen.map((name) => [headOf(name), kinds[name] ?? "word"] as const));
 }
 
 /** What fits into 80 characters. */
@@ -94,9 +96,9 @@ export const dataColumns: readonly Column[] = columns.filter(
   (name) => name !== "since" && name !== "last_job_age" && name !== "last_run_age",
 );
 
-/** Those of a table: it has no cell for what another one says with it. */
+/** Those of a table: it has no cell for what another one says with it, and people know no encoded ids. */
 export const tableColumns: readonly Column[] = dataColumns.filter(
-  (name) => name !== "last_run_trigger" && name !== "last_job_outcome",
+  (name) => name !== "last_run_trigger" && name !== "last_job_outcome" && name !== "peel_id",
 );
 
 /** Where a cell of a table has two values, the first of them: a program would have to split it. */

@@ -21,12 +21,13 @@ export async function printInventory(
   await withBus(cli, async (bus) => {
     const peels = await readInventory(bus, target, facts);
     if (host === undefined) return cli.print(ansibleInventory(peels), () => "");
-    const id = displayPeelId(encodePeelId(host));
-    const found = peels.find((peel) => peel.id === id);
+    const peelId = encodePeelId(host);
+    const id = displayPeelId(peelId);
+    const found = peels.find(({ peel_id }) => peel_id === peelId);
     if (found !== undefined) return cli.print(hostVarsOf(found), () => "");
     const near = suggestName(
       id,
-      peels.map((peel) => peel.id),
+      peels.map(({ peel_id }) => displayPeelId(peel_id)),
     );
     throw new SvcError("not_found", `the inventory has no host ${JSON.stringify(id.slice(0, 255))}${near}`);
   });

@@ -1,4 +1,5 @@
 import { defined } from "../../base/defined.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import {
   type ComplianceStatus,
@@ -21,8 +22,8 @@ const runColumns = [
   ...["run_at", "trigger", "jid", "environment", "commit", "snapshot", "test"],
   ...["ok", "changed", "would_change", "failed", "skipped", "duration_ms"],
 ] as const;
-const csvHeader = ["id", "peel_id", "status", ...runColumns, "failures", "drift"];
-const columns = { PEEL: "name", STATUS: "state", RAN: "ago", FILES: "text", STATES: "prose" } as const;
+const csvHeader = ["peel", "peel_id", "status", ...runColumns, "failures", "drift"];
+const columns = { "PEEL ID": "name", STATUS: "state", RAN: "ago", FILES: "text", STATES: "prose" } as const;
 /** States that one row names. */
 const shownStates = 3;
 
@@ -67,16 +68,16 @@ export function formatDrift(peels: readonly DriftedPeel[], style: TableStyle): s
   return formatTable(columns, peels.map(rowOf), style);
 }
 
-function rowOf({ id, status, last_run, failures = [], drift = [] }: DriftedPeel): string[] {
+function rowOf({ peel_id, status, last_run, failures = [], drift = [] }: DriftedPeel): string[] {
   const named = [...failures, ...drift].map((state) => state.id || "(the run)");
   const { failed = 0, changed = 0, would_change = 0 } = last_run ?? {};
   const more = Math.max(named.length, failed + changed + would_change) - shownStates;
   const states = [...named.slice(0, shownStates), ...(more > 0 ? [`and ${more} more`] : [])].join(", ");
-  return [id, status, last_run?.run_at ?? "-", contentCell(last_run), states || "-"];
+  return [displayPeelId(peel_id), status, last_run?.run_at ?? "-", contentCell(last_run), states || "-"];
 }
 
-function csvRowOf({ id, peel_id, status, last_run, failures = [], drift = [] }: DriftedPeel): unknown[] {
+function csvRowOf({ peel_id, status, last_run, failures = [], drift = [] }: DriftedPeel): unknown[] {
   const idsOf = (states: readonly { id: string }[]) => states.map((state) => state.id).join("; ");
   const run = runColumns.map((name) => last_run?.[name]);
-  return [id, peel_id, status, ...run, idsOf(failures), idsOf(drift)];
+  return [displayPeelId(peel_id), peel_id, status, ...run, idsOf(failures), idsOf(drift)];
 }

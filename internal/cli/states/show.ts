@@ -1,3 +1,4 @@
+import { displayPeelId } from "../../base/names/peel-id.ts";
 import { atLine } from "../../base/place.ts";
 import { type PeelStates, type ShownRun, stateOperations } from "../../fleet/compliance/mod.ts";
 import { showStates } from "../../program/answers/mod.ts";
@@ -29,17 +30,18 @@ export const showCommand = command({
 });
 
 function formatStates(peel: PeelStates): string {
-  const { id, status, last_run: run } = peel;
+  const { peel_id, status, last_run: run } = peel;
+  const name = displayPeelId(peel_id);
   if (run === undefined) {
     return formatFields([
-      ["Peel", id],
+      ["Peel", name],
       ["Status", `${status}: it has not reported a state run`],
     ]);
   }
   const shown = showStates(answerOf(peel, run));
   const unnamed = peel.diffs === undefined ? (peel.drift ?? []).map(nameLine) : [];
   const head = formatFields([
-    ["Peel", id],
+    ["Peel", name],
     ["Status", status],
     ["Last run", `${run.run_at}, ${run.trigger}${run.jid === undefined ? "" : ` ${run.jid}`}`],
     ["Files", contentWords(run)],

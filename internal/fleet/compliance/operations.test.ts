@@ -107,25 +107,25 @@ test("drift is what changed or failed, and any status can be asked for", async (
   ran("b1");
   ran("c1", { failed: 1 });
   const { peels } = await drift();
-  expect(peels.map(({ id, status }) => [id, status])).toEqual([
-    ["a1.example", "drifted"],
+  expect(peels.map(({ peel_id, status }) => [peel_id, status])).toEqual([
+    ["a1_example", "drifted"],
     ["c1", "failed"],
   ]);
   expect(peels[0]).toMatchObject({ last_run: { changed: 1, status: "drifted" }, drift: states });
-  const ids = async (status: string) => (await drift({ status })).peels.map(({ id }) => id);
+  const ids = async (status: string) => (await drift({ status })).peels.map(({ peel_id }) => peel_id);
   expect([await ids("described"), await ids("never")]).toEqual([["b1"], ["d1"]]);
 });
 
 test("one peel is shown with the differences of its last run, and with no others", async () => {
   const { show, ran, diffs } = fleetOf(["web-1_example", "web-2"]);
-  expect(await show("web-2")).toEqual({ peel: { id: "web-2", peel_id: "web-2", status: "never" } });
+  expect(await show("web-2")).toEqual({ peel: { peel_id: "web-2", status: "never" } });
   ran("web-1_example", { changed: 1, drift: states });
   const state = { ...{ id: "motd", function: "file.managed", name: "/etc/motd", file: "a.sls", line: 4 } };
   const changed = { ...state, result: true, changes: { diff: "-a\n+b" }, comment: "", duration_ms: 1 };
   const stored = encodeDiffs(report(), [changed]) ?? new Uint8Array();
   await diffs.put("web-1_example", stored);
   expect((await show("web-1.example")).peel).toMatchObject({
-    ...{ id: "web-1.example", status: "drifted", drift: states },
+    ...{ peel_id: "web-1_example", status: "drifted", drift: states },
     diffs: [{ id: "motd", at: "a.sls:4", changes: { diff: "-a\n+b" } }],
   });
   ran("web-1_example", { changed: 1, run_at: rfc3339(start - hour) });

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
-import { displayPeelId, encodePeelId, isPeelId } from "../../base/names/peel-id.ts";
+import { encodePeelId, isPeelId } from "../../base/names/peel-id.ts";
 import { described } from "../../base/schema.ts";
 import type { Bucket } from "../../bus/storage/mod.ts";
 import { areOf, decodeDiffs, type StateDiff } from "../../wire/state-diffs.ts";
@@ -97,7 +97,7 @@ export const listDrift = operation({
       if (status === undefined ? is !== "failed" && is !== "drifted" : is !== status) continue;
       const { failures, drift } = known?.report ?? {};
       const shown = {
-        ...{ id: displayPeelId(peelId), peel_id: peelId, status: is },
+        ...{ peel_id: peelId, status: is },
         ...(known === undefined ? {} : { last_run: lastRun(known, now, staleMs) }),
         ...defined({ failures, drift }),
       };
@@ -133,7 +133,7 @@ export const showStates = operation({
     const { peelId } = memberNamed(directory, id);
     const now = deps.clock.now();
     const known = compliance.runOf(peelId);
-    const peel = { id: displayPeelId(peelId), peel_id: peelId, status: statusOf(known, now, staleMs) };
+    const peel = { peel_id: peelId, status: statusOf(known, now, staleMs) };
     if (known === undefined) return { peel };
     const { failures, drift } = known.report;
     const diffs = await diffsOf(deps, peelId, known.report);

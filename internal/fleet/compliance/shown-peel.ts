@@ -6,7 +6,6 @@ import { shownRun } from "./shown-run.ts";
 import { statuses } from "./status.ts";
 
 const fields = {
-  id: described(v.string(), "Peel id with dots"),
   peel_id: described(v.string(), "Encoded peel id"),
   status: described(v.picklist(statuses), "Whether the peel is as described, from its last run"),
   last_run: v.exactOptional(shownRun),

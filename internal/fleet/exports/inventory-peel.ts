@@ -1,6 +1,5 @@
 import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
-import { displayPeelId } from "../../base/names/peel-id.ts";
 import { described, plainMap, titled } from "../../base/schema.ts";
 import type { FactMap } from "../../tree/targets/mod.ts";
 import { labelsField } from "../enrollment/record/mod.ts";
@@ -11,7 +10,6 @@ import { chooseFacts } from "./choose-facts.ts";
 export const inventoryPeel = titled(
   "InventoryPeel",
   v.object({
-    id: described(v.string(), "Peel id with dots"),
     peel_id: described(v.string(), "Encoded peel id"),
     address: v.exactOptional(described(v.string(), "Its address, when it is known")),
     labels: labelsField,
@@ -28,7 +26,7 @@ export function describePeel(
   names: readonly string[],
 ): InventoryPeel {
   return {
-    ...{ id: displayPeelId(peelId), peel_id: peelId },
+    peel_id: peelId,
     ...defined({ address }),
     labels,
     facts: chooseFacts(facts, names),

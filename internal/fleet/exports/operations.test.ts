@@ -96,13 +96,13 @@ test("an inventory comes page by page, and a fact that is too long is left out",
   const fleet = fleetOf({ aa: facts, bb: facts, cc: facts });
   const requested = { facts: ["os", "long"] };
   const all = await fleet.inventory(requested);
-  expect(all.peels.map(({ id, facts }) => [id, facts])).toEqual(
+  expect(all.peels.map(({ peel_id, facts }) => [peel_id, facts])).toEqual(
     ["aa", "bb", "cc"].map((id) => [id, { os: "Debian" }]),
   );
   const page = await fleet.inventory({ ...requested, limit: 2 });
-  expect([page.peels.map(({ id }) => id), page.next]).toEqual([["aa", "bb"], "bb"]);
+  expect([page.peels.map(({ peel_id }) => peel_id), page.next]).toEqual([["aa", "bb"], "bb"]);
   const rest = await fleet.inventory({ ...requested, cursor: page.next ?? "" });
-  expect([rest.peels.map(({ id }) => id), rest.next]).toEqual([["cc"], undefined]);
+  expect([rest.peels.map(({ peel_id }) => peel_id), rest.next]).toEqual([["cc"], undefined]);
   // One peel is always answered: otherwise the list would never end.
-  expect(await fleet.inventory(requested, 1)).toMatchObject({ peels: [{ id: "aa" }], next: "aa" });
+  expect(await fleet.inventory(requested, 1)).toMatchObject({ peels: [{ peel_id: "aa" }], next: "aa" });
 });

@@ -5,7 +5,7 @@ import type { InventoryPeel } from "./inventory-peel.ts";
 import { labelValueOf, prometheusTargetOf } from "./prometheus-target.ts";
 
 const peel = (more: Partial<InventoryPeel> = {}): InventoryPeel => ({
-  ...{ id: "web-1.example", peel_id: "web-1_example", labels: {}, facts: {} },
+  ...{ peel_id: "web-1_example", labels: {}, facts: {} },
   ...more,
 });
 

@@ -1,6 +1,7 @@
 import { isIPv6 } from "node:net";
 import * as v from "valibot";
 import type { Plain } from "../../base/msgpack.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
 import { described, titled } from "../../base/schema.ts";
 import type { InventoryPeel } from "./inventory-peel.ts";
 
@@ -19,7 +20,9 @@ const maxValue = 128;
 
 /** The target of a peel. Without a known address its id is the name of the host. */
 export function prometheusTargetOf(peel: InventoryPeel, port: number): PrometheusTarget {
-  const { id, address = id, labels, facts } = peel;
+  const { peel_id, labels, facts } = peel;
+  const id = displayPeelId(peel_id);
+  const { address = id } = peel;
   const host = isIPv6(address) ? `[${address}]` : address;
   return {
     targets: [`${host}:${port}`],

@@ -53,13 +53,12 @@ test("facts of many peels are found, whole and inside others, also where some ha
   expect(await find({ show: "os,mounts:/:fstype, ipv4:0" })).toEqual({
     peels: [
       {
-        id: "db-1",
         peel_id: "db-1",
         facts: { os: "Debian", "mounts:/:fstype": "ext4", "ipv4:0": "10.0.0.1" },
       },
-      { id: "web-1.example", peel_id: "web-1_example", facts: { os: "Debian" } },
-      { id: "web-2.example", peel_id: "web-2_example", facts: { os: "Debian" } },
-      { id: "web-3", peel_id: "web-3", facts: {} },
+      { peel_id: "web-1_example", facts: { os: "Debian" } },
+      { peel_id: "web-2_example", facts: { os: "Debian" } },
+      { peel_id: "web-3", facts: {} },
     ],
   });
   // A fact that others have may be asked for.

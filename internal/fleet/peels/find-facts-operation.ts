@@ -1,6 +1,5 @@
 import * as v from "valibot";
 import type { Plain } from "../../base/msgpack.ts";
-import { displayPeelId } from "../../base/names/peel-id.ts";
 import { described, plainMap, titled } from "../../base/schema.ts";
 import { operation } from "../operation/mod.ts";
 import { checkFactNames, factNames, namesIn } from "./fact-names.ts";
@@ -13,7 +12,6 @@ export const maxShown = 20;
 const foundFacts = titled(
   "PeelFacts",
   v.object({
-    id: described(v.string(), "Peel id with dots"),
     peel_id: described(v.string(), "Encoded peel id"),
     facts: described(plainMap, "The chosen facts by name; one that the peel does not have is absent"),
   }),
@@ -49,7 +47,7 @@ export const findFacts = operation({
         seen.add(name);
         facts.push([name, value]);
       }
-      return { id: displayPeelId(peelId), peel_id: peelId, facts: Object.fromEntries(facts) };
+      return { peel_id: peelId, facts: Object.fromEntries(facts) };
     };
     const { items, next } = await pageOfPeels(deps, { target, limit, cursor }, call, rowOf);
     const missing = names.filter((name) => !seen.has(name));

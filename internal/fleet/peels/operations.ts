@@ -120,7 +120,7 @@ export const surveyPeels = operation({
     v.object({
       states: described(counted(v.picklist(enrollmentStates)), "Number of enrollments by state"),
       alive: described(integer, "Number of members with a heartbeat"),
-      silent: described(v.array(v.string()), "Encoded ids of the members without one"),
+      silent: described(v.array(v.string()), "Peel IDs of the members without one"),
       silent_count: integer,
       versions: described(counted(v.string()), "Number of members that are alive by version"),
       insisting: v.optional(
@@ -150,11 +150,11 @@ export const surveyPeels = operation({
         "Those that refused commands since their start, by reason",
       ),
       full_disks: v.exactOptional(
-        described(v.array(v.string()), "Encoded ids of those whose data directory has no room"),
+        described(v.array(v.string()), "Peel IDs of those whose data directory has no room"),
       ),
       without_health: described(
         v.array(v.string()),
-        "Encoded ids of those on whose `health_addr` another program listens",
+        "Peel IDs of those on whose `health_addr` another program listens",
       ),
       suspended: v.array(v.object({ id: v.string(), peel_id: peelId, at: timestamp, reason: v.string() })),
       clones: described(

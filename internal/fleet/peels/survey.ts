@@ -1,6 +1,7 @@
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
 import type { Bucket, Stored } from "../../bus/storage/mod.ts";
 import type { Heartbeat } from "../../wire/heartbeat.ts";
 import { enrollmentStates } from "../enrollment/record/mod.ts";
@@ -40,7 +41,7 @@ export async function survey(deps: SurveyDeps) {
       enrollmentStates.flatMap((state) => (states[state] === 0 ? [] : [[state, states[state]]])),
     ),
     alive: members.length - silent.length,
-    silent: silent.slice(0, maxListed),
+    silent: named(silent),
     silent_count: silent.length,
     versions: countBy(members.flatMap((peel) => alive.get(peel) ?? [])),
     insisting: beats.filter(({ administrators }) => administrators !== undefined).length,
@@ -56,6 +57,9 @@ const shownStanding = ({ environment, isReleased, version, operator, endsAt }: R
   ...defined({ version, operator, ends_at: endsAt === undefined ? undefined : rfc3339(endsAt) }),
 });
 
+/** The first of a list, as people know them: such a list has no room for both forms of an id. */
+const named = (peels: readonly string[]) => peels.slice(0, maxListed).map(displayPeelId);
+
 function judgeBeats(beats: readonly Stored<Heartbeat>[]) {
   return {
     wrong_clocks: beats.flatMap((beat) => {
@@ -65,10 +69,8 @@ function judgeBeats(beats: readonly Stored<Heartbeat>[]) {
     refusing: beats.flatMap(({ key, commands_refused }) =>
       commands_refused === undefined ? [] : [{ peel_id: key, commands_refused }],
     ),
-    full_disks: beats.flatMap(({ key, disk }) => (disk === undefined ? [] : [key])).slice(0, maxListed),
-    without_health: beats
-      .flatMap(({ key, health }) => (health === undefined ? [] : [key]))
-      .slice(0, maxListed),
+    full_disks: named(beats.flatMap(({ key, disk }) => (disk === undefined ? [] : [key]))),
+    without_health: named(beats.flatMap(({ key, health }) => (health === undefined ? [] : [key]))),
   };
 }
 

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { displayPeelId, isPeelId } from "../../base/names/peel-id.ts";
+import { isPeelId } from "../../base/names/peel-id.ts";
 import { described, integer, plainMap, titled } from "../../base/schema.ts";
 import type { Directory } from "../enrollment/store/mod.ts";
 import { operation } from "../operation/mod.ts";
@@ -14,8 +14,7 @@ export interface KindsDeps {
 const kind = titled(
   "PeelKind",
   v.object({
-    id: described(v.string(), "One of the peels, with dots"),
-    peel_id: described(v.string(), "The same, encoded"),
+    peel_id: described(v.string(), "One of the peels, encoded"),
     peels: described(integer, "How many there are"),
     labels: described(v.record(v.string(), v.string()), "Labels, which all of them have"),
     settings: v.exactOptional(
@@ -56,7 +55,7 @@ export const listKinds = operation({
     const page: v.InferOutput<typeof kind>[] = [];
     let bytes = 0;
     for (const { peelId, peels, labels, settings } of sorted) {
-      const shown = { id: displayPeelId(peelId), peel_id: peelId, peels, labels };
+      const shown = { peel_id: peelId, peels, labels };
       const item = settings === undefined ? shown : { ...shown, settings: { ...settings } };
       bytes += Buffer.byteLength(JSON.stringify(item));
       const last = page.at(-1);

@@ -161,7 +161,7 @@ test("the pages of an answer have every kind once, without facts", async () => {
     const fields = cursor === undefined ? {} : { cursor };
     const answer = await invoke(listKinds, deps, { fields }, call);
     expect(JSON.stringify(answer)).not.toContain("Debian");
-    seen.push(...answer.kinds.map(({ id }) => id));
+    seen.push(...answer.kinds.map(({ peel_id }) => peel_id));
     cursor = answer.next;
     if (cursor === undefined) break;
   }

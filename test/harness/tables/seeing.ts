@@ -46,7 +46,11 @@ export const seeingTables: Samples = {
       style,
     ),
   "facts/find.ts": (style, name) =>
-    formatFacts(["os", "mounts:/:fstype", "ipv6"], [{ id: name, facts: { os: name, ipv6: [name] } }], style),
+    formatFacts(
+      ["os", "mounts:/:fstype", "ipv6"],
+      [{ peel_id: name, facts: { os: name, ipv6: [name] } }],
+      style,
+    ),
   "facts/count.ts": (style, name) =>
     formatFactGroups(["os", "osrelease"], [{ peels: many, facts: { os: name, osrelease: [name] } }], style),
   "facts/history.ts": (style, name) =>

@@ -15,7 +15,7 @@ export function DriftTable({ app, peels }: { app: App; peels: readonly DriftedPe
       label="Peels by their last run"
       rows={peels}
       rowKey={({ peel_id }) => peel_id}
-      to={({ id }) => `/peels/${id}/states`}
+      to={({ peel }) => `/peels/${peel}/states`}
       go={app.router.go}
       keys={app.keys}
       empty={<Empty title="No peel is in this list">The list is read again when a peel reports a run.</Empty>}
@@ -30,7 +30,7 @@ function whatOf({ failures = [], drift = [] }: DriftedPeel): string {
 }
 
 const driftColumns = ({ now }: Pick<App, "now">): readonly Column<DriftedPeel>[] => [
-  textColumn("id", "Peel", ({ id }) => id),
+  textColumn("peel", "Peel", ({ peel }) => peel),
   statusColumn("status", "Status", ({ status }) => status),
   longColumn("what", "States", whatOf, { wide: true, unsorted: true }),
   {

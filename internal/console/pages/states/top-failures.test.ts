@@ -11,9 +11,9 @@ const failure = (id: string, line = 3) => ({
 
 test("counts a state once for each peel, those of the most peels first", () => {
   const found = topFailures([
-    { id: "a", failures: [failure("curl"), failure("nginx"), failure("nginx")] },
-    { id: "b", failures: [failure("nginx")] },
-    { id: "c" },
+    { peel: "a", failures: [failure("curl"), failure("nginx"), failure("nginx")] },
+    { peel: "b", failures: [failure("nginx")] },
+    { peel: "c" },
   ]);
   expect(found.map(({ id, peels }) => [id, peels])).toEqual([
     ["nginx", ["a", "b"]],
@@ -23,6 +23,6 @@ test("counts a state once for each peel, those of the most peels first", () => {
 });
 
 test("keeps declarations at different places apart, and lists ten", () => {
-  const peels = [{ id: "a", failures: Array.from({ length: 12 }, (_, line) => failure("nginx", line)) }];
+  const peels = [{ peel: "a", failures: Array.from({ length: 12 }, (_, line) => failure("nginx", line)) }];
   expect(topFailures(peels)).toHaveLength(10);
 });

@@ -1,6 +1,6 @@
 /** What is needed of a peel whose states failed. */
 interface FailedPeel {
-  id: string;
+  peel: string;
   failures?: readonly { id: string; function: string; file: string; line: number; comment: string }[];
 }
 
@@ -21,7 +21,7 @@ const maxShown = 10;
 /** The states that fail on the most peels; a peel names the first failures of its run only. */
 export function topFailures(peels: readonly FailedPeel[]): TopFailure[] {
   const found = new Map<string, TopFailure>();
-  for (const { id: peel, failures = [] } of peels) {
+  for (const { peel, failures = [] } of peels) {
     for (const { id, function: name, file, line, comment } of failures) {
       const at = file === "" ? "" : `${file}:${line}`;
       const key = JSON.stringify([id, name, at]);
