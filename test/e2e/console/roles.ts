@@ -28,11 +28,19 @@ interface Things {
   approval: string;
 }
 
+interface Offered {
+  place(things: Things): string;
+  button: string;
+  /** It is offered for rows that are chosen. */
+  ofRows?: true;
+}
+
 /** Where each change is offered, and by which button or link. */
-const offers: Partial<Record<RouteName, { place(things: Things): string; button: string }>> = {
+const offers: Partial<Record<RouteName, Offered>> = {
   approveEnrollment: { place: ({ enrollment }) => `/enrollments/${enrollment}`, button: "Approve" },
   rejectEnrollment: { place: ({ enrollment }) => `/enrollments/${enrollment}`, button: "Reject" },
   revokeEnrollment: { place: ({ peel }) => `/peels/${peel}`, button: "Revoke" },
+  labelEnrollment: { place: () => "/peels", button: "Label 1", ofRows: true },
   createJob: { place: () => "/jobs", button: "New job" },
   cancelJob: { place: ({ job }) => `/jobs/${job}`, button: "Cancel the job" },
   startRollout: { place: () => "/rollouts", button: "New rollout" },
@@ -89,7 +97,7 @@ const isAllowed = (role: BuiltInRole, scope: AnyOperation["scope"] | undefined) 
 export function roleCases(at: () => Company): void {
   const visitors = new Map<BuiltInRole, Visitor>();
   /** With what each signs in. */
-  const sessions = new Map<BuiltInRole, { token: string } | { link: string }>();
+  const sessions = new Map<BuiltInRole, () => Promise<{ token: string } | { link: string }>>();
   let things: Things;
 
   test("roles: the table of this test has every change that the console can ask for", () => {
@@ -105,11 +113,12 @@ export function roleCases(at: () => Company): void {
         // A token makes no token: an administrator comes in as a person.
         const adam = await hire("adam", role);
         visitors.set(role, await comeIn(adam));
-        sessions.set(role, { link: (await adam.link()).link.split("#link=")[1] ?? "" });
+        // A link is good for a minute.
+        sessions.set(role, async () => ({ link: (await adam.link()).link.split("#link=")[1] ?? "" }));
       } else {
         const visitor = await visit(`a-${role}`, role);
         visitors.set(role, visitor);
-        sessions.set(role, { token: visitor.token });
+        sessions.set(role, async () => ({ token: visitor.token }));
       }
     }
     await Promise.all(
@@ -140,6 +149,9 @@ export function roleCases(at: () => Company): void {
         for (const [place, actions] of places) {
           await go(place);
           await page.until(isReady);
+          // A role that can do nothing with a row has no box to choose it with.
+          if (actions.some(([, { ofRows }]) => ofRows))
+            await page.evaluate(`document.querySelector("tbody input[type=checkbox]")?.click()`);
           const allowed = actions.filter(([name]) => isAllowed(role, scopeOf(name as RouteName)));
           // What is offered may depend on more than one answer.
           const shown = await until(buttons, (all) =>
@@ -156,11 +168,11 @@ export function roleCases(at: () => Company): void {
   test("roles: the requests that were not offered are refused with 403, and the others are not", async () => {
     const { fleet } = at();
     await Promise.all(
-      [...sessions].map(async ([role, shown]) => {
+      [...sessions].map(async ([role, show]) => {
         // As a script in the page would ask, which has the cookie and the token of the session.
         const client = new ConsoleClient();
         const door = { url: fleet.master.url, ca: fleet.bus.caPem };
-        expect((await client.signIn(door, shown)).status).toBe(201);
+        expect((await client.signIn(door, await show())).status).toBe(201);
         const refused: string[] = [];
         for (const name of names) {
           const { method } = routes[name];
