@@ -72,6 +72,12 @@ test("who agrees sees all of it, and then the id of the job", async () => {
     expect(stdout).toMatch(line);
   }
   const another = idIn((await svc(ann, "run", "web-1", "test.ping")).stdout);
+  const kept = startCli(bus, ["approval", "deny", another], {
+    ...{ operatorFile: writeOperatorFile(bus, ben), answer: "n" },
+  });
+  expect([await kept.exit, kept.stdout, kept.stderr]).toEqual([
+    ...[1, "", `Deny ${another}? [y/N] n\nnothing was done\n`],
+  ]);
   const denied = await svc(ben, "approval", "deny", another, "--reason", "not now\u202e");
   expect([denied.exit, denied.stdout]).toEqual([0, `denied ${another}\n`]);
   expect((await svc(ann, "approval", "show", another)).stdout).toMatch(

@@ -169,6 +169,14 @@ describe("svc job", () => {
     await b.acknowledge(jid);
 
     expect((await svc("job", "show", jid)).stdout).toMatch(/^web-2\.example +waiting$/m);
+    const kept = startCli(bus, ["job", "cancel", jid], { answer: "n" });
+    expect([await kept.exit, kept.stdout, kept.stderr]).toEqual([
+      ...[
+        1,
+        "",
+        `Cancel ${jid}: it starts on no other peel, and is stopped where it runs? [y/N] n\nnothing was done\n`,
+      ],
+    ]);
     expect(await svc("job", "cancel", jid)).toMatchObject({ exit: 0, stdout: `cancelled ${jid}\n` });
     expect((await b.next("stop")).jid).toBe(jid);
     // While it runs somewhere, the peels are told again.
