@@ -127,6 +127,10 @@ chaos: build tools ## Break a fleet in its own namespaces (docs/development.md):
 formulas: build ## Compare the states of public formulas with those of Salt; needs root. FORMULAS=DIR, ARGS="--only NAME"; SALT=DIR runs the salt-call there.
 	@$(BUN) test/formulas/$(if $(SALT),with-salt.ts --salt $(SALT),main.ts) $(ARGS) $(or $(FORMULAS),../shared/formulas)
 
+.PHONY: formula-plans
+formula-plans: $(PACKAGES) ## Compare what masters compile of public formulas for plans with what peels compile, for 20 kinds of hosts. FORMULAS=DIR
+	@$(BUN) test/formulas/plans.ts $(or $(FORMULAS),../shared/formulas)
+
 .PHONY: jinja-fuzz
 jinja-fuzz: $(PACKAGES) ## Compare random templates with Jinja: SEED=1, CASES=5000; PYTHON=FILE is another Python, SALT=1 one with Salt; REFRESH=1 renews the data of the tests.
 	@$(if $(PYTHON),,release/install-jinja.sh)

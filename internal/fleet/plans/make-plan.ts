@@ -103,7 +103,9 @@ function comparing(making: MakingPlan, notes: Set<string>) {
       known.set(old.order, pairs);
       const outcome = pairs.get(now.order) ?? (await comparePeel(old, now, tokens.hide));
       pairs.set(now.order, outcome);
-      return isKnown(now.order) ? { outcome } : { outcome, reason: unknownReason(now.order) };
+      return isKnown(now.order)
+        ? { outcome }
+        : { outcome, reason: String(tokens.hide(unknownReason(now.order))) };
     } catch (thrown) {
       if (!(thrown instanceof SettingsFault)) throw thrown;
       const error = `settings/${thrown.message}`;

@@ -76,6 +76,8 @@ const busyRetryMs = 5_000;
 const turnMs = 10;
 const beatMs = 10_000;
 const maxProblem = 2_000;
+/** Templates of strangers may take their limits for every peel. */
+const maxMakingMs = 10 * 60_000;
 
 export function createPlans(deps: PlansDeps): Plans {
   const { store, clock, random } = deps;
@@ -148,16 +150,19 @@ export function createPlans(deps: PlansDeps): Plans {
 function run(deps: PlansDeps, begun: Found, tree: SentTree | undefined): void {
   const { store, clock, log } = deps;
   let found = begun;
-  let [turn, beat] = [clock.monotonic(), clock.monotonic()];
+  const started = clock.monotonic();
+  let [turn, beat] = [started, started];
   const pause = async () => {
     if (clock.monotonic() - turn < turnMs) return;
     await new Promise<void>((resolve) => setImmediate(resolve));
     turn = clock.monotonic();
+    if (turn - started > maxMakingMs) {
+      throw new SvcError("unavailable", "it takes longer than 10 minutes: plan for fewer peels at once");
+    }
     if (turn - beat < beatMs) return;
     beat = turn;
     found = await store.update(found, {});
   };
-  const started = clock.monotonic();
   const work = async () => {
     const document = await documentOf(deps, begun.plan, tree, pause);
     const packed = gzipSync(Buffer.from(JSON.stringify(document)), { level: 1 });

@@ -3,15 +3,18 @@ import { isMap } from "../../base/plain-map.ts";
 import type { Subject } from "../../tree/plan/mod.ts";
 import type { Merged } from "../../tree/settings/mod.ts";
 import { type Hide, valueWith } from "../settings/mod.ts";
+import type { PlanTokens } from "./tokens.ts";
 
 /** A secret has its name and nothing that a target could be compared with, as on the peel. */
 const withoutValue: Hide = () => ({});
+const asItIs: Hide = (secret) => secret;
 const here = { secret: true } as const;
+type TokenOf = PlanTokens["tokenOf"];
 
 type PlanSettings = Pick<Subject, "settings" | "shownSettings" | "isSecret">;
 
 /** Gives the settings of a peel as a plan is made with them, with tokens in place of secrets: of equal ones, once. */
-export function createPlanSettings(tokenOf: Hide): (merged: Merged) => PlanSettings {
+export function createPlanSettings(tokenOf: TokenOf): (merged: Merged) => PlanSettings {
   const known = new WeakMap<Merged, PlanSettings>();
   return (merged) => {
     const found = known.get(merged) ?? settingsOf(merged, tokenOf);
@@ -20,22 +23,36 @@ export function createPlanSettings(tokenOf: Hide): (merged: Merged) => PlanSetti
   };
 }
 
-function settingsOf(merged: Merged, tokenOf: Hide): PlanSettings {
-  let places: Plain | undefined;
+function settingsOf(merged: Merged, tokenOf: TokenOf): PlanSettings {
+  const places = valueWith(merged, () => here as unknown as Plain);
   return {
-    settings: mapOf(valueWith(merged, tokenOf)),
+    settings: mapOf(withTokens(valueWith(merged, asItIs), places, [], tokenOf)),
     shownSettings: mapOf(valueWith(merged, withoutValue)),
-    isSecret(path) {
-      places ??= valueWith(merged, () => here as unknown as Plain);
-      return isSecretAt(places, path);
-    },
+    isSecret: (path) => isSecretAt(places, path),
   };
+}
+
+/** @param places the same value, with a mark in place of each secret */
+function withTokens(value: Plain, places: unknown, path: readonly string[], tokenOf: TokenOf): Plain {
+  if (places === here) return tokenOf(value, path);
+  if (Array.isArray(value)) {
+    const marks: readonly unknown[] = Array.isArray(places) ? places : [];
+    return value.map((item, at) => withTokens(item, marks[at], [...path, String(at)], tokenOf));
+  }
+  if (!isMap(value)) return value;
+  const marks = isMap(places) ? places : {};
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [
+      name,
+      withTokens(inner as Plain, marks[name], [...path, name], tokenOf),
+    ]),
+  );
 }
 
 const mapOf = (value: Plain): Record<string, Plain> => (isMap(value) ? (value as Record<string, Plain>) : {});
 
 /** Whether there is a secret at a place, or in the values of a map or a list that is there. */
-function isSecretAt(places: Plain, path: readonly string[]): boolean {
+function isSecretAt(places: unknown, path: readonly string[]): boolean {
   let at: unknown = places;
   for (const name of path) {
     if (at === here) return true;

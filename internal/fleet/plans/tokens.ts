@@ -6,8 +6,11 @@ import { masked } from "../settings/mod.ts";
 
 /** Stands for secrets while a plan is made: what it shows would be the same for another secret. */
 export interface PlanTokens {
-  /** The token of a secret. Equal ones have equal tokens in one plan, so that a changed one is seen. */
-  tokenOf(secret: Plain): Plain;
+  /**
+   * The token of a secret at a place. It is the same on both sides of a plan, so that a changed secret is seen, and
+   * another one at each place, so that nobody sees whether two secrets are equal.
+   */
+  tokenOf(secret: Plain, path: readonly string[]): Plain;
   /** A value with `********` for each token in it. */
   hide(value: Plain): Plain;
 }
@@ -20,23 +23,23 @@ export function createPlanTokens(random: Random): PlanTokens {
   const key = random(32);
   const texts = new Set<string>();
   const known = new Set<number>();
-  const macOf = (secret: Plain) => {
+  const macOf = (secret: Plain, path: readonly string[]) => {
     const text = JSON.stringify(secret, (_, value) =>
       value instanceof Uint8Array ? Buffer.from(value).toString("base64") : value,
     );
     return createHmac("sha256", key)
-      .update(`${typeof secret} ${text}`)
+      .update(JSON.stringify([path, typeof secret, text]))
       .digest();
   };
-  const tokenOf = (secret: Plain): Plain => {
-    if (Array.isArray(secret)) return secret.map(tokenOf);
+  const tokenOf = (secret: Plain, path: readonly string[]): Plain => {
+    if (Array.isArray(secret)) return secret.map((item, at) => tokenOf(item, [...path, String(at)]));
     if (isMap(secret)) {
       return Object.fromEntries(
-        Object.entries(secret).map(([name, inner]) => [name, tokenOf(inner as Plain)]),
+        Object.entries(secret).map(([name, inner]) => [name, tokenOf(inner as Plain, [...path, name])]),
       );
     }
     if (secret === null || typeof secret === "boolean") return true;
-    const mac = macOf(secret);
+    const mac = macOf(secret, path);
     if (typeof secret === "number") {
       const number = 1 + (mac.readUInt16BE() % numbers);
       known.add(number);

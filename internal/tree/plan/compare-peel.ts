@@ -27,7 +27,8 @@ export type Hide = (value: Plain) => Plain;
 export async function comparePeel(before: Ground, after: Ground, hide: Hide): Promise<Outcome> {
   const nothing: Outcome = { changes: [], restarts: [] };
   const [old, now] = [before.order, after.order];
-  if (now.problems.length > 0) return { ...nothing, error: problemsOf(now) };
+  const shown = (order: Order) => problemsOf(order).map((line) => String(hide(line)));
+  if (now.problems.length > 0) return { ...nothing, error: shown(now) };
   // What is unknown stays what it is where all that it rests on is equal.
   const isSame = !isKnown(now) && restsOnSame(before, after);
   if (now.unknown.length > 0) return isSame ? nothing : { ...nothing, unknown: now.unknown };
@@ -40,7 +41,7 @@ export async function comparePeel(before: Ground, after: Ground, hide: Hide): Pr
   }
   const restarts = restartsOf(found, now);
   if (old.problems.length === 0) return { changes, restarts };
-  return { changes, restarts, errorBefore: problemsOf(old) };
+  return { changes, restarts, errorBefore: shown(old) };
 }
 
 function restsOnSame(before: Ground, after: Ground): boolean {
