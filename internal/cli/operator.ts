@@ -19,9 +19,11 @@ import {
 } from "../bus/connection/mod.ts";
 import {
   assertFleetOf,
+  deriveCurveKey,
   formatCredentials,
   type KeyPair,
   type OperatorFile,
+  openSealed,
   parseCredentials,
   readClaims,
   readOperatorFile,
@@ -329,6 +331,7 @@ function requesterOf(
     ...defined({ command }),
     sign: (subject, body) =>
       signRequest(subject, { body, operator: name, sentAt: clock.now(), nonce: random(nonceBytes) }, key),
+    unseal: (sealed, purpose) => openSealed(sealed, deriveCurveKey(key), purpose),
   };
 }
 

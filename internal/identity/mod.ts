@@ -1,5 +1,6 @@
 export { formatCredentials, parseCredentials } from "./credentials.ts";
 export { type CurveKey, type CurvePair, curvePairFromSeed, deriveCurveKey, newCurvePair } from "./curve.ts";
+export { curvePublicKeyOf } from "./curve-public-key.ts";
 export { keyFingerprint } from "./fingerprint.ts";
 export { type AccountSigner, type Claims, encodeJwt, isSignedJwt, readClaims } from "./jwt.ts";
 export { decodePublicKey, type KeyPair, keyPairFromSeed, newKeyPair, verifySignature } from "./nkey.ts";

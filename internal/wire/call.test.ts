@@ -10,6 +10,11 @@ test("a call is the same with and without the request that asked for it", () => 
   expect(decodeCall(encodeCall(call, "r-1"))).toEqual(call);
 });
 
+test("a call names the key that what its return hides is sealed to, and a strange one is as none", () => {
+  expect(decodeCall(encodeCall({ ...call, sealTo: "X" }))).toEqual({ ...call, sealTo: "X" });
+  expect(decodeCall(encode({ ...call, seal_to: 7 }))).toEqual(call);
+});
+
 test("both commands have the request in their body", () => {
   expect(readRequestId(encodeCall(call, "r-1"))).toBe("r-1");
   expect(readRequestId(encodeCall(call))).toBeUndefined();

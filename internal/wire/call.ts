@@ -17,6 +17,8 @@ export interface Call {
    * function needs no confirmation.
    */
   resends?: true;
+  /** The curve key of the operator who sees what its return hides, `X…`. */
+  sealTo?: string;
   /** The files of the tree that it uses: exactly these, whatever is in force when it runs. */
   content?: Content;
   /** The release of these files, for a peel that runs released files only. */
@@ -38,6 +40,7 @@ const schema = v.object({
   // A master may say anything else in a later version.
   follow: v.fallback(v.optional(v.literal(true)), undefined),
   resends: v.fallback(v.optional(v.literal(true)), undefined),
+  seal_to: v.fallback(v.optional(v.string()), undefined),
   content: v.optional(content.read),
 });
 
@@ -63,13 +66,16 @@ export const maxApprovals = 16;
  * @param traceparent the span that the work of the peel is part of
  */
 export function encodeCall(
-  { function: name, args, follow, resends, content: files, release }: Call,
+  { function: name, args, follow, resends, sealTo, content: files, release }: Call,
   requestId?: string,
   evidence?: Evidence,
   traceparent?: string,
 ): Uint8Array {
   const released = { release: release?.bytes, release_records: release && [...release.records] };
-  const given = defined({ follow, resends, content: files && content.write(files), ...released });
+  const given = defined({
+    ...{ follow, resends, seal_to: sealTo },
+    ...{ content: files && content.write(files), ...released },
+  });
   return encode({ function: name, args, ...given, request_id: requestId, traceparent, ...evidence });
 }
 
@@ -93,8 +99,8 @@ export function encodeStop(requestId: string | undefined, evidence?: Evidence): 
 
 /** @throws when the bytes are not a call */
 export function decodeCall(bytes: Uint8Array): Call {
-  const { function: name, args, ...more } = v.parse(schema, decode(bytes));
-  return { function: name, args, ...defined(more) };
+  const { function: name, args, seal_to: sealTo, ...more } = v.parse(schema, decode(bytes));
+  return { function: name, args, ...defined({ ...more, sealTo }) };
 }
 
 const bytes = v.instance(Uint8Array);

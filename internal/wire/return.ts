@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { defined } from "../base/defined.ts";
 import { foreign } from "../base/msgpack.ts";
 import { type RecordOf, record } from "../base/record.ts";
-import { optional } from "../base/record-kinds.ts";
+import { blob, optional } from "../base/record-kinds.ts";
 import { plain } from "../base/schema.ts";
 
 /** How a target ended, if its function did not run to its end. */
@@ -32,6 +32,8 @@ export const returnFields = {
    * started; `timeout`: stopped at the deadline, or not started by then.
    */
   outcome: optional(v.picklist(endings)),
+  /** What `return` hides, sealed to the operator who requested the job. */
+  sealed: optional(blob),
 } as const;
 
 /** The return of a peel for a job. */

@@ -71,6 +71,7 @@ async function live(local: Local, log = observedLog(), through = (connection: Co
     onCluster: async () => {},
     local,
     clock: systemClock,
+    random: systemRandom,
     spread: createSpread(() => 0),
     jitter: () => 0,
     log,

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { startWorker } from "../../internal/agent/daemon/worker.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import { secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
+import { systemRandom } from "../../internal/base/id.ts";
 import { type Bus, connectBus } from "../../internal/bus/connection/connect.ts";
 import { openBucket } from "../../internal/bus/storage/bucket.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
@@ -83,7 +84,10 @@ describe("admin.creds are enough for", () => {
     const local = localIn(join(bus.dir, peel.peelId), peel.peelId, log);
     local.outbox.attach(over);
     const commandKeys = { current: peel.commandKeys };
-    startWorker({ connection: over, peelId: peel.peelId, commandKeys, local, clock: systemClock, log });
+    startWorker({
+      ...{ connection: over, peelId: peel.peelId, commandKeys, local },
+      ...{ clock: systemClock, random: systemRandom, log },
+    });
     await connection.nats.flush();
     const ran = await svc("run", "worker-1", "test.ping", "--output", "json");
     expect(ran).toMatchObject({ exit: 0 });

@@ -445,7 +445,10 @@ test("a forged command, or an acknowledgement bounced there, is refused by the w
   const local = localIn(join(bus.dir, "peel-b"), "peel-b", log);
   local.outbox.attach(connection);
   const commandKeys = { current: peelB.commandKeys };
-  startWorker({ connection, peelId: "peel-b", commandKeys, local, clock: systemClock, log });
+  startWorker({
+    ...{ connection, peelId: "peel-b", commandKeys, local },
+    ...{ clock: systemClock, random: systemRandom, log },
+  });
   await b.nats.flush();
   const refused = (jid: string) => log.logged("command refused", (fields) => fields.jid === jid);
 

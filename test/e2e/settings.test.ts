@@ -124,6 +124,7 @@ async function live(peel: EnrolledPeel): Promise<LivePeel> {
     onCluster: async () => {},
     local,
     clock: systemClock,
+    random: systemRandom,
     spread: createSpread(() => 0),
     jitter: () => 0,
     log,

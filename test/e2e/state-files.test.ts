@@ -5,6 +5,7 @@ import { startSession } from "../../internal/agent/daemon/session.ts";
 import { createSpread } from "../../internal/agent/link/spread.ts";
 import { openStateFiles, type StateFiles } from "../../internal/agent/state-files/state-files.ts";
 import { systemClock } from "../../internal/base/clock.ts";
+import { systemRandom } from "../../internal/base/id.ts";
 import { decode, encode } from "../../internal/base/msgpack.ts";
 import { sha256Hex } from "../../internal/base/sha256.ts";
 import { openBlobStore } from "../../internal/bus/storage/blob-store.ts";
@@ -74,6 +75,7 @@ beforeAll(async () => {
     onCluster: async () => {},
     local,
     clock: systemClock,
+    random: systemRandom,
     spread: createSpread(() => 0),
     jitter: () => 0,
     log,

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { startWorker } from "../../internal/agent/daemon/worker.ts";
 import { rfc3339, systemClock } from "../../internal/base/clock.ts";
 import { secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
+import { systemRandom } from "../../internal/base/id.ts";
 import { encode } from "../../internal/base/msgpack.ts";
 import { streamName } from "../../internal/bus/assets/assets.ts";
 import { contend, type Tenure } from "../../internal/bus/lease/lease.ts";
@@ -178,7 +179,10 @@ test("svc doctor looks at the heartbeat, the facts and the last job of a peel", 
   const local = localIn(join(bus.dir, peel.peelId), peel.peelId, log);
   local.outbox.attach(over);
   const commandKeys = { current: peel.commandKeys };
-  startWorker({ connection: over, peelId: peel.peelId, commandKeys, local, clock: systemClock, log });
+  startWorker({
+    ...{ connection: over, peelId: peel.peelId, commandKeys, local },
+    ...{ clock: systemClock, random: systemRandom, log },
+  });
   await connection.nats.flush();
   expect((await cli(bus, "run", "worker-1", "test.ping")).exit).toBe(0);
   const found = await doctor("worker-1");

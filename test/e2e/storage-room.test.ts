@@ -54,7 +54,10 @@ async function runPeel(bus: TestBus, peel: EnrolledPeel) {
   const local = localIn(join(bus.dir, peel.peelId), peel.peelId, log);
   local.outbox.attach(over);
   const commandKeys = { current: peel.commandKeys };
-  startWorker({ connection: over, peelId: peel.peelId, commandKeys, local, clock: systemClock, log });
+  startWorker({
+    ...{ connection: over, peelId: peel.peelId, commandKeys, local },
+    ...{ clock: systemClock, random: systemRandom, log },
+  });
   await connection.nats.flush();
   return {
     async [Symbol.asyncDispose]() {

@@ -6,7 +6,7 @@ import { createSpread } from "../../internal/agent/link/spread.ts";
 import { noMask } from "../../internal/agent/masking/mask.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import { makeDirectory } from "../../internal/base/files/file.ts";
-import { systemJitter } from "../../internal/base/id.ts";
+import { systemJitter, systemRandom } from "../../internal/base/id.ts";
 import { type Bus, connectBus } from "../../internal/bus/connection/connect.ts";
 import { peelInboxPrefix } from "../../internal/bus/subjects/subjects.ts";
 import { fixedFacts } from "../harness/facts.ts";
@@ -112,6 +112,7 @@ async function live(options: SimulatedPeelOptions, behavior: () => Behavior) {
     local,
     spread,
     clock,
+    random: systemRandom,
     jitter,
     log,
   });

@@ -17,8 +17,9 @@ export async function callFunction(
     settings = fixedSettings(),
     sendEvent,
     unbounded,
+    hidden,
     states,
-  }: Pick<CallContext, "sendEvent" | "unbounded" | "states"> & {
+  }: Pick<CallContext, "sendEvent" | "unbounded" | "hidden" | "states"> & {
     clock?: Clock;
     signal?: AbortSignal;
     settings?: SettingsStore;
@@ -31,6 +32,7 @@ export async function callFunction(
     settings,
     ...(sendEvent === undefined ? {} : { sendEvent }),
     ...(unbounded === undefined ? {} : { unbounded }),
+    ...(hidden === undefined ? {} : { hidden }),
     ...(states === undefined ? {} : { states }),
   });
 }

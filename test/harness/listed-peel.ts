@@ -86,7 +86,7 @@ export function listedPeel(dataDir: string, insistence?: Insistence) {
     return {
       local,
       worker: startWorker({
-        ...{ connection, peelId: "web-1", commandKeys, local, clock, log },
+        ...{ connection, peelId: "web-1", commandKeys, local, clock, random: systemRandom, log },
         ...defined({ insistence }),
       }),
     };

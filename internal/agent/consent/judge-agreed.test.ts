@@ -110,6 +110,7 @@ describe("a job that needs another operator", () => {
   test("runs when one agreed, for as long as that one and the first said, and is remembered for longer", () => {
     expect(judge(request, { approvals: [agree(request)] })).toEqual({
       ...{ by: "operator", operator: "ann", nonce: Uint8Array.from(nonce), sentAt: now - 3 * day },
+      key: annKey.publicKey,
       ...{ until: now + 4 * day + 30 * second, timeoutMs: 30 * second, isWave: false },
     });
     const late = { approvals: [agree(request, { at: now - 31 * second })] };
@@ -235,6 +236,7 @@ describe("a rollout", () => {
     for (const peel of peels) {
       expect(judge(request, { peel })).toEqual({
         ...{ by: "operator", operator: "ann", nonce: used, sentAt: now - hour },
+        key: annKey.publicKey,
         ...{ until: now + hour + 10 * minute, timeoutMs: 10 * minute, isWave: true },
       });
       expect(judge(request, { peel, called: check, step: "check" })).toMatchObject({

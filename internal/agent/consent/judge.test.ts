@@ -88,6 +88,7 @@ test("what an operator signed for this peel runs, as long as the operator said",
   const consent = {
     by: "operator",
     operator: "ann",
+    key: annKey.publicKey,
     nonce: Uint8Array.from(nonce),
     timeoutMs: 30_000,
     isWave: false,

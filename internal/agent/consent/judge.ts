@@ -27,6 +27,8 @@ export type Consent =
   | {
       by: "operator";
       operator: string;
+      /** The public key that signed it. */
+      key: string;
       /** Each signed request counts once. */
       nonce: Uint8Array;
       /** Milliseconds since the Unix epoch, as all times here. */
@@ -80,6 +82,7 @@ export function judgeDispatch(
     return {
       by: "operator",
       operator: who,
+      key: request.key,
       // The check of a wave runs as well as the wave, and each once.
       nonce: Uint8Array.from([...request.nonce, ...Buffer.from(evidence.step ?? "")]),
       sentAt: request.sentAt,

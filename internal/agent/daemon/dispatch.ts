@@ -10,6 +10,7 @@ import { failedReturn, reportOutput, reportProgress } from "../execution/mod.ts"
 import { admit, refuse, spend } from "./admit.ts";
 import { endTrace } from "./end-trace.ts";
 import { logOf } from "./returns.ts";
+import { sealHidden } from "./seal-hidden.ts";
 import type { Work } from "./work.ts";
 
 /** Runs the job of a command, unless it ran before or must not run. */
@@ -56,11 +57,13 @@ async function runReadOnly(
   work.returns.answered.set(command.jid, true);
   const deadline = deadlineOf(work, command, consent);
   const span = traceOf(work, command, call);
+  const sealing = sealHidden(work, command, call, consent);
   const result = await work.local.executor.run({
     ...{ id: command.jid, call, origin: originOf(command), deadline },
+    ...defined({ hidden: sealing?.take }),
   });
   endTrace(span, result);
-  work.returns.answer(command, call, result);
+  work.returns.answer(command, call, sealing?.into(result) ?? result);
 }
 
 /** Runs a mutating job, when the bus has stored that this peel takes it. */

@@ -100,10 +100,10 @@ export function startLocal(options: LocalOptions): Local {
   reportLost();
   const executor = createExecutor({
     isReadOnly,
-    execute: (call, signal, { origin, progress, output, upgrade }) => {
+    execute: (call, signal, { origin, progress, output, hidden, upgrade }) => {
       const more = defined({ upgrade, content: call.content });
       const context = { ...options.context(signal), origin, ...more };
-      return during(executeMasked(call, { ...context, ...defined({ progress, output }) }, mask));
+      return during(executeMasked(call, { ...context, ...defined({ progress, output, hidden }) }, mask));
     },
     clock,
     log,

@@ -1,5 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
+import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import type { Tracer } from "../../base/trace.ts";
 import type { FactStore } from "../../host/facts/mod.ts";
@@ -52,6 +53,7 @@ export interface SessionOptions {
   /** Runs the jobs, and stores their returns. */
   local: Local;
   clock: Clock;
+  random: Random;
   /** A number in [0, 1). */
   jitter: () => number;
   log: Log;

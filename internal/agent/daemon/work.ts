@@ -1,5 +1,6 @@
 import type { BoundedMap } from "../../base/bounded-map.ts";
 import type { Clock } from "../../base/clock.ts";
+import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import type { Tracer } from "../../base/trace.ts";
 import type { Insistence } from "../consent/mod.ts";
@@ -19,6 +20,7 @@ export interface WorkerOptions {
   /** Begins a span for each job. */
   tracer?: Tracer;
   clock: Clock;
+  random: Random;
   log: Log;
 }
 

@@ -22,6 +22,7 @@ describe("on a peel that obeys operators only", () => {
             : {
                 by: "operator",
                 operator: "ann",
+                key: "",
                 nonce: Buffer.from(nonceOf(name)),
                 sentAt: signedAt,
                 until: signedAt + 60_000,

@@ -1,5 +1,6 @@
 import type { Clock, Timer } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
+import type { Plain } from "../../base/msgpack.ts";
 import type { CallProgress, RunOrigin, UpgradeService } from "../../host/modules/mod.ts";
 import type { Call } from "../../wire/call.ts";
 import type { JobReturn } from "../../wire/return.ts";
@@ -27,6 +28,8 @@ export interface Task {
   progress?(progress: CallProgress): void;
   /** Receives what a command writes. */
   output?(chunk: Uint8Array): void;
+  /** Receives the value that the return hides. */
+  hidden?(value: Plain): void;
   /** Lets the call upgrade the peel itself. */
   upgrade?: UpgradeService;
 }

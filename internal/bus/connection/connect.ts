@@ -36,6 +36,8 @@ export interface Requester {
   command?: string;
   /** Encodes a request as the envelope that the operator signs for this subject. */
   sign(subject: string, request: Uint8Array): Uint8Array;
+  /** Opens what is sealed to the key of the operator for this purpose. @throws SvcError `bad_request` */
+  unseal(sealed: Uint8Array, purpose: Uint8Array): Uint8Array;
 }
 
 export interface BusOptions {

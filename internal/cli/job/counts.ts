@@ -21,6 +21,8 @@ export interface Dispatched {
   content?: ShownContent;
   /** What its peels run that obey operators only, where that differs. */
   released?: ShownReleased;
+  /** Where to see the values that it hides; absent where they are sealed to the operator. */
+  hint?: string;
 }
 
 /** `12 peels, 2 of them not connected` */

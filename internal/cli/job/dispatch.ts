@@ -5,7 +5,6 @@ import { jobOperations } from "../../fleet/jobs/mod.ts";
 import { readCall } from "../../host/modules/mod.ts";
 import { type Cli, Exit, type RestWords } from "../../program/command-line/mod.ts";
 import { contentWords, releasedWords } from "../../wire/content-words.ts";
-import { hintForHidden } from "../../wire/hidden-values.ts";
 import { printNobody } from "../nobody.ts";
 import { withBus } from "../operator.ts";
 import { request } from "../request.ts";
@@ -59,10 +58,14 @@ async function run(wanted: RunRequest, cli: Cli): Promise<void> {
   await withBus(cli, async (bus) => {
     const follow = wanted.show.follow === true ? { follow: true } : {};
     const work = withOwnTree({ ...(await read(bus)), ...follow }, tree, bus);
-    const dispatch = (bus: Bus, work: Work) =>
-      dispatchWork(bus, work).catch((thrown) => {
+    const sayHint = hintOnce(cli);
+    const dispatch = async (bus: Bus, work: Work) => {
+      const job = await dispatchWork(bus, work).catch((thrown) => {
         throw explainOtherFiles(thrown, tree);
       });
+      sayHint(job);
+      return job;
+    };
     if (wanted.mode === "preview") {
       await printPreview(await peelsOf(bus, work), wanted.batch, cli);
       if ((await sayWhether(bus, questionOf(work), cli)) === false) throw new Exit(1);
@@ -109,6 +112,16 @@ async function run(wanted: RunRequest, cli: Cli): Promise<void> {
   });
 }
 
+/** Says where to see what returns hide, for all batches together. */
+function hintOnce(cli: Cli): (job: Dispatched) => void {
+  let isSaid = false;
+  return ({ hint }) => {
+    if (hint === undefined || isSaid) return;
+    isSaid = true;
+    cli.say(hint);
+  };
+}
+
 function sayFiles({ content, released }: Dispatched, cli: Cli): void {
   if (content !== undefined) cli.say(`files of ${contentWords(content)}`);
   if (released !== undefined) cli.say(`files ${releasedWords(released)}`);
@@ -123,8 +136,6 @@ function workOf({ what, timeout, isConfirmed }: RunRequest, cli: Cli): (bus: Bus
     };
   }
   const call = readCall(what.function, what.words);
-  const hint = hintForHidden(what.function);
-  if (hint !== undefined) cli.say(hint);
   return async () => ({ ...call, timeout: timeout ?? usualTimeout, target: what.target });
 }
 

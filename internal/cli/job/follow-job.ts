@@ -1,10 +1,12 @@
+import { decodeBase64 } from "../../base/base64.ts";
 import { sleep } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
-import { SvcError } from "../../base/errors.ts";
+import { attempt, SvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { followFeed } from "../../doors/bus/mod.ts";
 import { type JobView, jobOperations, type Progress, type SeenReturn } from "../../fleet/jobs/mod.ts";
 import type { JobReturn } from "../../wire/return.ts";
+import { openReturn } from "../../wire/sealed-return.ts";
 import { hinted } from "../hints.ts";
 import { requesterName } from "../request.ts";
 
@@ -46,7 +48,7 @@ interface JobNews {
  */
 export async function followJob(bus: Bus, jid: string, following: JobFollowing = {}): Promise<FollowedJob> {
   const { signal = new AbortController().signal, peel } = following;
-  const reader = createReader(following);
+  const reader = createReader(following, bus);
   let { until } = following;
   let receivedAt = bus.clock.monotonic();
   for (;;) {
@@ -79,8 +81,10 @@ export async function followJob(bus: Bus, jid: string, following: JobFollowing =
 const isOfEarlierMaster = (thrown: unknown) =>
   thrown instanceof SvcError && thrown.kind === "bad_request" && thrown.message.startsWith("until");
 
-function createReader({ onProgress = () => {}, onReturn }: JobFollowing) {
+function createReader({ onProgress = () => {}, onReturn }: JobFollowing, bus: Pick<Bus, "requester">) {
   const returns: Record<string, SeenReturn> = {};
+  /** The peels of which everything that they returned is known. */
+  const opened = new Set<string>();
   let targets: number | undefined;
   let kept = 0;
   const remember = (peel: string, returned: SeenReturn): SeenReturn => {
@@ -100,14 +104,19 @@ function createReader({ onProgress = () => {}, onReturn }: JobFollowing) {
     },
     /** @returns the job when it has ended */
     take(event: string, data: JobNews): FollowedJob | undefined {
-      if (event === "end") return { ...(data as unknown as FollowedJob), returns };
+      if (event === "end") {
+        const { hint, ...end } = data as unknown as FollowedJob;
+        const isOpen = opened.size > 0 && opened.size === Object.keys(returns).length;
+        return { ...end, ...(isOpen ? {} : defined({ hint })), returns };
+      }
       const { jid, peel_id: peel, counts } = data;
       if (event === "begin") targets = data.targets;
       const known = { targets: targets ?? 0, counts };
       if (event === "begin") onProgress(known);
       else if (event === "ack") onProgress({ ...known, event: { jid, peel, at: 0 } });
       else if (event === "return") {
-        const returned = returnOf(data);
+        const { returned, isOpen } = withOpened(returnOf(data), { jid, peel }, bus);
+        if (isOpen) opened.add(peel);
         returns[peel] = remember(peel, returned);
         onProgress({ ...known, event: { jid, peel, at: 0, return: returned } });
       } else {
@@ -123,14 +132,31 @@ function createReader({ onProgress = () => {}, onReturn }: JobFollowing) {
   };
 }
 
+/** The return with what it hides, where that is sealed to the operator of this connection. */
+function withOpened(
+  { sealed = "", ...returned }: SealedReturn,
+  of: { jid: string; peel: string },
+  { requester }: Pick<Bus, "requester">,
+): { returned: SeenReturn; isOpen: boolean } {
+  const box = sealed === "" ? undefined : decodeBase64(sealed);
+  if (box === undefined || requester === undefined) return { returned, isOpen: false };
+  return attempt(
+    () => ({ returned: { ...returned, return: openReturn(box, of, requester.unseal) }, isOpen: true }),
+    { returned, isOpen: false },
+  );
+}
+
+/** A return as a master sends it, with what it hides as base64. */
+type SealedReturn = SeenReturn & { sealed?: string };
+
 /** The fields of the return alone. */
-function returnOf(data: JobNews): SeenReturn {
+function returnOf(data: JobNews): SealedReturn {
   const {
     jid: _,
     peel: __,
     peel_id: ___,
     counts: ____,
     ...returned
-  } = data as unknown as SeenReturn & JobNews & { peel: string };
+  } = data as unknown as SealedReturn & JobNews & { peel: string };
   return returned;
 }

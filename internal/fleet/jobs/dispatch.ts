@@ -53,6 +53,10 @@ export interface DispatchDeps {
   source?: JobSource;
   /** The other operators who agreed to it. */
   approvedBy?: readonly string[];
+  /** Whether roles allow to reveal settings, without the agreement of others; none do unless given. */
+  mayReveal?(roles: readonly string[]): boolean;
+  /** The curve key of the operator who sees what its returns hide. */
+  sealTo?: string;
   /** The files that it was accepted for. */
   content?: Content;
   /** Those for its peels that run released files alone, where they differ. */
@@ -121,7 +125,7 @@ export async function dispatchJob(
     source: deps.source ?? "operator",
     ...(request.follow === true ? { follow: true as const } : {}),
     ...defined({ requestId: deps.requestId, request: signedFor(deps, targets), approvedBy: deps.approvedBy }),
-    ...defined({ traceparent: span?.traceparent }),
+    ...defined({ traceparent: span?.traceparent, sealTo: deps.sealTo }),
     deadline: createdAt + timeoutMs,
   });
   span?.set({ "svc.jid": job.jid });

@@ -23,6 +23,7 @@ import {
 } from "./records/mod.ts";
 import { createRelay } from "./relay.ts";
 import { jobRequestSchema } from "./request.ts";
+import { isSealedTo, sealToOf } from "./seal-to.ts";
 import { type JobView, type SeenReturn, type ShowDeps, showJob, storedJob } from "./show.ts";
 
 const jid = described(v.string(), "Id of the job: `job-` and a KSUID");
@@ -170,6 +171,7 @@ export const createJob = operation({
     const { requestId, log, span } = call;
     const resolve = resolveFor(call, deps.resolve);
     const { agreement } = call;
+    const sealTo = sealToOf(call.caller, input.function, deps.mayReveal ?? (() => false));
     const approvedBy = agreement?.by;
     const source = call.caller.kind === "reactor" ? ("reactor" as const) : ("operator" as const);
     const about = defined({
@@ -178,6 +180,7 @@ export const createJob = operation({
       approvedBy,
       content: call.content,
       released: call.released,
+      sealTo,
       span,
     });
     const scoped = { ...deps, resolve, log, source, ...about };
@@ -190,7 +193,7 @@ export const createJob = operation({
       ...defined({
         content: job.content && content.show(job.content),
         released: job.released && showReleased(job.released),
-        hint: hintForHidden(job.function),
+        hint: job.sealTo === undefined ? hintForHidden(job.function) : undefined,
       }),
     };
   },
@@ -297,7 +300,7 @@ export const streamJob = operation({
   async run(
     { show, controller }: { show: ShowDeps; controller: Pick<JobController, "follow"> },
     input,
-    { note, log },
+    { note, log, caller },
   ) {
     const deps = { ...show, follow: controller.follow };
     // Read the job before the stream opens: an unknown job is an error, not a stream.
@@ -316,7 +319,10 @@ export const streamJob = operation({
           isSlow = true;
           stopping.abort(reason);
         };
-        const relay = createRelay(job, { bus: deps.bus, sink, signal: stopping.signal, only, onBroken });
+        const relay = createRelay(job, {
+          ...{ bus: deps.bus, sink, signal: stopping.signal, only, onBroken },
+          withSealed: isSealedTo(caller, job),
+        });
         const finish = async ({ returns: _, ...end }: JobView) => {
           await relay.settle();
           sink.send("end", { ...end, ...signedIn(job) });

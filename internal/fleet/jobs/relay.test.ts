@@ -40,7 +40,7 @@ const returned = (peel: string) =>
 const news = (event: JobEvent) => ({ targets: count, counts: {}, event });
 
 /** A stream of REST whose client has not read anything yet. */
-function openStream(onBroken: (reason: unknown) => void = () => {}) {
+function openStream(onBroken: (reason: unknown) => void = () => {}, withSealed?: true) {
   const sent: string[] = [];
   const reread = new Set<string>();
   const request: Bus["nats"]["request"] = (subject, data = "", ...rest) => {
@@ -61,7 +61,7 @@ function openStream(onBroken: (reason: unknown) => void = () => {}) {
       };
       sink = { ...found, send };
       const options = { bus: counting, sink, signal: leaving.signal, only: undefined, onBroken };
-      relay = createRelay(job, options);
+      relay = createRelay(job, { ...options, ...(withSealed && { withSealed }) });
       return () => leaving.abort();
     },
   });
@@ -92,6 +92,25 @@ test("a client that reads nothing costs little, and gets every return whole when
   // What was not read from the bus again had waited in memory, and of what was written meanwhile nothing is left.
   expect((count - reread.size) * large).toBeLessThan(5 * 1024 * 1024);
   expect(sent.filter((event) => event === "output")).toEqual([]);
+});
+
+test("what a return hides goes to the one who can open it, also where it was read again", async () => {
+  const sealedJob = "sealed-";
+  const value = {
+    ...{ success: true, retcode: 0, started_at: "", duration_ms: 1, return: valueFrom("web-0") },
+    sealed: Buffer.from(sealedJob.repeat(4)),
+  };
+  const text = Buffer.from(value.sealed).toString("base64");
+  for (const withSealed of [undefined, true] as const) {
+    const { response, relay, sink } = openStream(undefined, withSealed);
+    for (let at = 0; at < 3; at++) relay.pass(news({ jid: job.jid, peel: "web-0", at: 0, return: value }));
+    const settled = relay.settle().then(() => sink.close());
+    const read = await response.text();
+    await settled;
+    expect(read.split(`"sealed":"${text}"`)).toHaveLength(withSealed ? 4 : 1);
+    expect(read).not.toContain(sealedJob);
+    expect(read.includes('"sealed"')).toBe(withSealed === true);
+  }
 });
 
 test("a return that is no longer stored is said to be cut", async () => {

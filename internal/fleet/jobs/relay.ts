@@ -1,3 +1,4 @@
+import { encodeBase64 } from "../../base/base64.ts";
 import { defined } from "../../base/defined.ts";
 import { jsonText } from "../../base/json-text.ts";
 import { namesOf } from "../../base/names/peel-id.ts";
@@ -37,6 +38,7 @@ interface Waiting {
  * their values, which are read again when their turn comes; what is said while a peel runs is left out then.
  *
  * @param options.only the return of this peel alone (encoded ID)
+ * @param options.withSealed whether the reader can open what returns hide: nobody else gets it
  * @param options.onBroken the reader is too slow, or a value cannot be read again
  */
 export function createRelay(
@@ -46,19 +48,21 @@ export function createRelay(
     sink,
     signal,
     only,
+    withSealed = false,
     onBroken,
   }: {
     bus: Bus;
     sink: FeedSink;
     signal: AbortSignal;
     only: string | undefined;
+    withSealed?: boolean;
     onBroken(reason: unknown): void;
   },
 ): Relay {
   let waiting: Waiting[] = [];
   let bytes = 0;
   let emptying: Promise<void> | undefined;
-  const send = (news: Progress) => sendNews(sink, job, news);
+  const send = (news: Progress) => sendNews(sink, job, news, withSealed);
   const empty = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       if (!sink.hasRoom()) await sink.ready(signal);
@@ -113,14 +117,19 @@ async function readAgain(bus: Bus, job: Job, news: Progress): Promise<Progress> 
   if (event?.return === undefined) return news;
   const { peel } = event;
   const tally = createTally({ ...job, targets: [peel] });
-  let found: SeenReturn = { ...event.return, truncated: true };
+  let found: SeenReturn & JobReturn = { ...event.return, truncated: true };
   await readEvents(bus, { ...job, targets: [peel] }, (stored) => {
     if (tally.note(stored) && stored.return !== undefined) found = stored.return;
   });
   return { ...news, event: { ...event, return: found } };
 }
 
-function sendNews(sink: FeedSink, job: Job, { targets, counts, event, running, output }: Progress): void {
+function sendNews(
+  sink: FeedSink,
+  job: Job,
+  { targets, counts, event, running, output }: Progress,
+  withSealed: boolean,
+): void {
   const { jid } = job;
   const about = (peel: string) => ({ jid, ...namesOf(peel), counts });
   if (output !== undefined) {
@@ -135,6 +144,10 @@ function sendNews(sink: FeedSink, job: Job, { targets, counts, event, running, o
     const { peel, return: returned } = event;
     const late = isLate(event, job) ? { late: true } : {};
     if (returned === undefined) sink.send("ack", about(peel));
-    else sink.send("return", { ...about(peel), ...returned, ...late });
+    else sink.send("return", { ...about(peel), ...shown(returned, withSealed), ...late });
   }
+}
+
+function shown({ sealed, ...returned }: JobReturn, withSealed: boolean) {
+  return { ...returned, ...(withSealed && sealed !== undefined ? { sealed: encodeBase64(sealed) } : {}) };
 }

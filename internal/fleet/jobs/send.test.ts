@@ -123,6 +123,20 @@ test("a cancellation is signed once as well", () => {
   for (const peel of targets) expect(at.opened(peel).kind).toBe("stop");
 });
 
+test("the key that returns are sealed to is in each command, and cannot be changed, added or taken away", () => {
+  const at = master();
+  const sealing = withJobMac(mac, { ...signed, sealTo: "XANN" });
+  at.commands.send("dispatch", sealing, targets);
+  for (const peel of targets) expect(decodeCall(at.opened(peel).body).sealTo).toBe("XANN");
+  at.sent.clear();
+  const { sealTo: _, ...without } = sealing;
+  for (const changed of [{ ...sealing, sealTo: "XEVE" }, without, { ...signed, sealTo: "XEVE" }]) {
+    at.commands.send("dispatch", changed, targets);
+    at.commands.resend("dispatch", changed, targets);
+  }
+  expect(at.sent.size).toBe(0);
+});
+
 test("nothing is signed about a job that no master made", () => {
   const at = master();
   const forged = { ...plain, args: { command: "reboot" } };

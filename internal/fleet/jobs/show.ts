@@ -64,7 +64,7 @@ export interface JobView {
 }
 
 /** A return as it is shown. */
-export interface SeenReturn extends JobReturn {
+export interface SeenReturn extends Omit<JobReturn, "sealed"> {
   /** It arrived after the deadline, when the target already counted as ended without a return, and still does. */
   late?: true;
   /** The value was omitted, because the view would have become too large. */
@@ -127,7 +127,7 @@ function knownOf(job: Job, only?: string): KnownJob {
     take(event, size) {
       if (!tally.note(event)) return false;
       if (event.return === undefined || (only !== undefined && event.peel !== only)) return true;
-      const { return: value, error, ...rest } = event.return;
+      const { return: value, error, sealed: _, ...rest } = event.return;
       bytes += size;
       returns.set(event.peel, {
         ...rest,

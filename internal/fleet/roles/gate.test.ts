@@ -4,6 +4,7 @@ import { matchGlob } from "../../tree/targets/mod.ts";
 import type { Caller, Passenger } from "../operation/mod.ts";
 import type { Target } from "../targeting/mod.ts";
 import { createRoleGate } from "./gate.ts";
+import { mayReveal } from "./judge-filter.ts";
 import { readRoles } from "./read-roles.ts";
 
 const { book } = readRoles(
@@ -338,4 +339,16 @@ test("what was the newest commit when it was requested may be agreed to later", 
     allowed: true,
     isOlder: true,
   });
+});
+
+test.each<[roles: string[], may: boolean]>([
+  [["admin"], true],
+  [["operator"], false],
+  [["operator", "revealer"], true],
+  [["viewer"], false],
+  [["nobody"], false],
+  [[], false],
+])("%j may reveal settings: %p", (roles, may) => {
+  const { book } = readRoles("roles: {revealer: {settings: [reveal]}}", "roles.yaml");
+  expect(mayReveal(book, roles)).toBe(may);
 });

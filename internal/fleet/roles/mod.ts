@@ -1,6 +1,7 @@
 export { covers } from "./covers.ts";
 export { createRoleGate, describeCaller, type RoleGate, type RoleGateDeps, whoCan } from "./gate.ts";
 export { roleOperations } from "./joined.ts";
+export { mayReveal } from "./judge-filter.ts";
 export { type LabelsOfHost, type LacksForLabels, lacksForLabels } from "./label-right.ts";
 export { type Maker, makerField, makerOf } from "./maker.ts";
 export { notesOn } from "./notes.ts";

@@ -73,6 +73,8 @@ export interface CallContext {
   sendEvent?(tag: string, data: { readonly [key: string]: Plain }): { onDisk: boolean };
   /** Whether the result stays on this host, so that its size is not limited. */
   unbounded?: true;
+  /** Takes the value that the return hides, for the operator who may see it; absent when nobody may. */
+  hidden?(value: Plain): void;
   /** The state files that a job was accepted for; absent where those in force are used. */
   content?: { readonly environment: string; readonly snapshot: string };
   /** For what a peel calls the function; absent where no peel is running. */

@@ -37,6 +37,19 @@ test.each<[string, Record<string, Plain>, unknown]>([
   expect(await callFunction(name, args, { settings })).toEqual(expected as Plain);
 });
 
+test.each<[string, Record<string, Plain>, unknown[]]>([
+  ["settings.items", {}, [{ web: { port: 80 }, users: [{ name: "ann" }], none: null }]],
+  ["settings.get", { name: "web:port" }, [80]],
+  ["settings.get", { name: "web:host", default: "d" }, []],
+  ["settings.ls", {}, []],
+])("what the return hides goes to the operator who may see it: %s %j", async (name, args, expected) => {
+  const taken: Plain[] = [];
+  const hidden = (value: Plain) => void taken.push(value);
+  const returned = await callFunction(name, args, { settings, hidden });
+  expect(taken).toEqual(expected as Plain[]);
+  expect(returned).toEqual(await callFunction(name, args, { settings }));
+});
+
 test("a refresh without a connection is an error, and a cancelled one ends", async () => {
   const refused = new SvcError("unavailable", "the bus is away");
   const failing = { ...settings, refresh: () => Promise.reject(refused) };

@@ -7,8 +7,10 @@ import type { CallContext, ModuleFunction } from "./function.ts";
  * What is returned of a setting: the names alone, unless the result stays on this host. The return of a job is
  * stored on the bus, where settings are sealed.
  */
-function shown(value: Plain, staysHere: true | undefined): Plain {
-  return staysHere === true ? value : masked(value);
+function shown(value: Plain, { unbounded, hidden }: Pick<CallContext, "unbounded" | "hidden">): Plain {
+  if (unbounded === true) return value;
+  hidden?.(value);
+  return masked(value);
 }
 
 function masked(value: Plain): Plain {
@@ -25,7 +27,7 @@ export const settingsFunctions: readonly ModuleFunction[] = [
     doc: "Returns all settings of the peel. In the return of a job, *** stands for each value.",
     args: {},
     readOnly: true,
-    run: (_, { settings, unbounded }) => shown({ ...settings.current() }, unbounded),
+    run: (_, context) => shown({ ...context.settings.current() }, context),
   },
   {
     name: "settings.ls",
@@ -46,9 +48,9 @@ export const settingsFunctions: readonly ModuleFunction[] = [
       default: arg.any("Value to return if the setting does not exist; null by default."),
     },
     readOnly: true,
-    run(args, { settings, unbounded }) {
-      const found = settings.get(String(args.name));
-      return found === undefined ? (args.default ?? null) : shown(found, unbounded);
+    run(args, context) {
+      const found = context.settings.get(String(args.name));
+      return found === undefined ? (args.default ?? null) : shown(found, context);
     },
   },
   {

@@ -35,5 +35,7 @@ function contentOf(job: Job): unknown {
     ...(job.content === undefined ? [] : [content.write(job.content)]),
     ...(job.released === undefined ? [] : [releasedContent.write(job.released)]),
   ];
-  return [...always, ...agreed, ...files];
+  // Otherwise the bus could have what a return hides sealed to a key of its own.
+  const sealed = job.sealTo === undefined ? [] : [job.sealTo];
+  return [...always, ...agreed, ...files, ...sealed];
 }

@@ -78,6 +78,8 @@ const fields = {
   source: optional(v.fallback(v.optional(v.picklist(jobSources)), undefined)),
   /** Its peels report what a command writes while it runs. Changing it in the record gains an attacker nothing. */
   follow: optional(v.literal(true)),
+  /** The curve key of the operator who sees what its returns hide. */
+  sealTo: ["seal_to", optional(v.string())],
   /** The other operators who agreed to it. */
   approvedBy: ["approved_by", optional(list(v.string()))],
   /** The ID of the request that dispatched it, as in the logs. */

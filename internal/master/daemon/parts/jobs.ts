@@ -18,11 +18,13 @@ import type { Decisions } from "./decisions.ts";
 import type { Knowledge } from "./knowledge.ts";
 import type { PeelDoor } from "./peel-door.ts";
 import type { Requests } from "./requests.ts";
+import type { Roles } from "./roles.ts";
 
 interface JobsNeed {
   base: MasterDeps;
   connection: Connected;
   requests: Requests;
+  roles: Roles;
   decisions: Decisions;
   claims: Claims;
   peelDoor: PeelDoor;
@@ -32,7 +34,7 @@ interface JobsNeed {
 /** Jobs: signed, sent, followed until every target has an outcome, and what schedules of peels did. */
 export const jobs = {
   waits: { "sched-consumer": "not running yet" },
-  start: ({ base, connection, requests, decisions, claims, peelDoor, knowledge }: JobsNeed) =>
+  start: ({ base, connection, requests, roles, decisions, claims, peelDoor, knowledge }: JobsNeed) =>
     assemble(async (stack) => {
       const { keyring, metrics, tracer, clock, random, jitter, log, signal } = base;
       const { bus, peelBus } = connection;
@@ -72,7 +74,7 @@ export const jobs = {
       await abortable(schedules.attempted, signal);
       const dispatch = {
         ...{ jobs: storage.jobs, records, resolve: resolver.resolve, alive, send, mac },
-        ...{ own: controller.own, insists, metrics, clock, random, log },
+        ...{ own: controller.own, insists, mayReveal: roles.mayReveal, metrics, clock, random, log },
       };
       const aliveOf = (peels: readonly string[], at: number) =>
         new Set(peels.filter((peel) => alive(peel, at)));

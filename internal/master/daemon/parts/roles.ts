@@ -1,4 +1,4 @@
-import { covers, followRoles, scopesOf } from "../../../fleet/roles/mod.ts";
+import { covers, followRoles, mayReveal, scopesOf } from "../../../fleet/roles/mod.ts";
 import { assemble, type CheckResult, type OffersOf } from "../../../program/health/mod.ts";
 import type { MasterDeps } from "../options.ts";
 
@@ -13,6 +13,7 @@ export const roles = {
         roleNames: () => [...roles.current().keys()],
         /** Whether roles allow everything that another role allows: a token never has more than its creator. */
         covers: (has: readonly string[], role: string) => covers(roles.current(), has, role),
+        mayReveal: (names: readonly string[]) => mayReveal(roles.current(), names),
         /** The scopes of roles, for the subjects of an operator. */
         scopesOf: (names: readonly string[]) => scopesOf(roles.current(), names),
         checks: {

@@ -41,7 +41,7 @@ export async function serve(running: Parts<MasterView>, foundation: Foundation) 
   const knowledge = await start(plan.knowledge, known);
   const gate = await start(plan.gate, { base, connection, audit, roles, operators, decisions, knowledge });
   const presence = await start(plan.presence, { ...known, knowledge });
-  const jobs = await start(plan.jobs, { ...known, knowledge, requests });
+  const jobs = await start(plan.jobs, { ...known, knowledge, requests, roles });
   const automation = await start(plan.automation, {
     ...known,
     opened,
