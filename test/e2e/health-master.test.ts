@@ -80,10 +80,14 @@ test("every check says what to do about it, by itself or by the table", () => {
   const invocation = loadMasterConfig(["--bus-url", bus.url], {}, () => undefined);
   if (invocation.kind !== "run") throw new Error("the configuration does not run");
   const steps = nextSteps(invocation.values);
-  // It always says it itself; gitfs exists where repositories are configured, and start while a start waits.
+  // site-peels says it by itself; the others exist where their settings are, and start while a start waits.
   const own = ["site-peels"];
   expect(names.filter((name) => !own.includes(name) && steps[name] === undefined)).toEqual([]);
-  expect(Object.keys(steps).filter((name) => !names.includes(name))).toEqual(["gitfs", "start"]);
+  expect(Object.keys(steps).filter((name) => !names.includes(name))).toEqual([
+    "certificate",
+    "gitfs",
+    "start",
+  ]);
   for (const step of Object.values(steps)) expect(step).not.toMatch(/\bthe logs?\b/);
 });
 

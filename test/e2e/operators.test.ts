@@ -130,6 +130,12 @@ test("a record that an administrator of the file signs for itself locks nobody o
   }
   expect(await send(second, "whoAmI")).toMatchObject({ ok: true });
   expect(await records.remove(second.name, revision)).toBe(true);
+  for (const master of masters) {
+    await until(
+      () => shownBy(master, second),
+      (operator) => operator?.record === undefined,
+    );
+  }
 });
 
 test("who is added connects with the subjects of its roles, and with nothing else", async () => {

@@ -200,7 +200,7 @@ export function formatKeys(status: KeysStatus, style: TableStyle): string {
 }
 
 function reportSettings({ current, phase, reason }: Change): string {
-  if (current === undefined) return "missing: svc keys rotate settings makes it";
+  if (current === undefined) return "missing: run svc keys rotate settings";
   if (phase === "none") return "not being replaced";
   return phase === "waiting" ? `waits: ${reason}` : "every master has the next one";
 }

@@ -24,15 +24,17 @@ async function attemptEach(
   args: (path: string) => Record<string, string | boolean>,
 ): Promise<void> {
   let done = 0;
-  for (const file of host.files(count)) {
-    try {
-      await callFunction(name, args(join(host.target, file)));
-      done++;
-    } catch (thrown) {
-      expect(thrown).toBeInstanceOf(SvcError);
+  // On a busy machine the user may win every time: until one attempt succeeds, the function proves nothing.
+  do {
+    for (const file of host.files(count)) {
+      try {
+        await callFunction(name, args(join(host.target, file)));
+        done++;
+      } catch (thrown) {
+        expect(thrown).toBeInstanceOf(SvcError);
+      }
     }
-  }
-  expect(done).toBeGreaterThan(0);
+  } while (done === 0);
 }
 
 test("file.write", () =>

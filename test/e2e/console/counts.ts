@@ -94,7 +94,9 @@ export function countCases(at: () => Company): void {
     await page.until(`${status} === "cancelled"`);
 
     const request = { target: "silent-*", function: "test.ping", canary: 1, waves: 2, timeout: "10m" };
-    const { id } = (await fleet.rest("POST", "rollouts", request)).json as { id: string };
+    const started = await fleet.rest("POST", "rollouts", request);
+    expect(started).toMatchObject({ json: { id: expect.stringMatching(/^rol-/) } });
+    const { id } = started.json as { id: string };
     await open(`/rollouts/${id}`, "test.ping");
     // What is taken back by a click waits for no number.
     await choose("Pause", ".page-head");
