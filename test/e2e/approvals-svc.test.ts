@@ -131,7 +131,7 @@ test("several enrollments are asked for, also when one waits or is refused", asy
   expect([started.stdout, started.stderr]).toEqual([
     expect.stringContaining("it was started\n"),
     expect.stringMatching(
-      new RegExp(`^ann wants to approve \\S+, signed at .*\\n(?:  .*\\n)*  ids: .*"${second}"`),
+      new RegExp(`^ann wants to approve \\S+, signed at .*\\n(?:  .*\\n)*  id: ${second}\\n`),
     ),
   ]);
   expect([await stateOf(first), await stateOf(second)]).toEqual(["pending", "approved"]);

@@ -9,7 +9,7 @@ import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
 import { type AnswerTo, requesterName } from "../request.ts";
 import { operatorIn } from "./request.ts";
-import { seenDigest } from "./seen.ts";
+import { readSeen } from "./seen.ts";
 import { idArg } from "./show.ts";
 
 /** After these the operator needs another file, which nobody got while the request waited. */
@@ -29,7 +29,7 @@ export const approveCommand = command({
       const agree = gatherDecisions(bus, approvalOperations.approveRequest, requesterName(bus));
       const ids = await wholeIds(args, bus, cli);
       // All are shown before the one question.
-      const seen = await Promise.allSettled(ids.map((id) => seenDigest(bus, id, cli)));
+      const seen = await Promise.allSettled(ids.map((id) => readSeen(bus, id, cli)));
       const count = seen.filter(({ status }) => status === "fulfilled").length;
       if (count > 0) {
         await confirm(cli, count === 1 ? "Agree to it" : `Agree to these ${count}`, args.yes === true);
@@ -38,7 +38,7 @@ export const approveCommand = command({
         async decide(id) {
           const shown = seen[ids.indexOf(id)];
           if (shown?.status === "rejected") throw shown.reason;
-          return (await agree({ id, ...defined({ request_digest: shown?.value }) })).approval;
+          return (await agree({ id, ...shown?.value })).approval;
         },
         line: agreedLine,
         after: (approval) => sayNext(approval, cli),

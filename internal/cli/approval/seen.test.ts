@@ -5,7 +5,7 @@ import { sha256 } from "../../base/sha256.ts";
 import { merkleTree } from "../../identity/merkle/mod.ts";
 import { newKeyPair } from "../../identity/mod.ts";
 import { signRequest } from "../../wire/signed-request.ts";
-import { digestOf } from "./seen.ts";
+import { seenOf } from "./seen.ts";
 
 // A stolen master shows a request to those who shall agree. What it shows must be what was signed.
 
@@ -31,12 +31,12 @@ const signed = (bytes: Uint8Array, at = subject) => ({
   subject: at,
   envelope: Buffer.from(bytes).toString("base64"),
 });
-const shown = { asked_by: "ann", targets, expires_at: "2026-01-02T00:00:00.000Z" };
+const shown = { asked_by: "ann", request: {}, targets, expires_at: "2026-01-02T00:00:00.000Z" };
 const said: string[] = [];
 const cli = { say: (line: string) => void said.push(line) };
 
 test("what was signed is said, and its digest agreed to", () => {
-  expect(digestOf(shown, signed(envelope), cli)).toEqual(sha256(envelope));
+  expect(seenOf(shown, signed(envelope), cli)).toEqual({ request_digest: sha256(envelope) });
   expect(said).toEqual([
     "ann wants to run cmd.run on 2 peels (target web-*), signed at 2026-01-01T00:00:00.000Z; others can agree until 2026-01-02T00:00:00.000Z",
     "  argument command: id\\u202e",
@@ -54,9 +54,9 @@ test("state files that were signed are said, and no others agreed to", () => {
   );
   const showing = (digest: Uint8Array) => {
     const content = { environment: "base", commit: "local", snapshot: Buffer.from(digest) };
-    return digestOf({ ...shown, content }, signed(bytes), cli);
+    return seenOf({ ...shown, content }, signed(bytes), cli);
   };
-  expect(showing(snapshot)).toEqual(sha256(bytes));
+  expect(showing(snapshot)).toEqual({ request_digest: sha256(bytes) });
   const short = Buffer.from(snapshot).toString("hex").slice(0, 12);
   expect(said.at(-1)).toContain(
     `ann wants to run state.apply on 2 peels with state files ${short}, signed at`,
@@ -69,7 +69,7 @@ test("nobody agrees to what was not signed", () => {
   const at = changed.indexOf("cmd.run");
   changed.write("cmd.rux", at);
   const digest = (of: Partial<typeof shown>, what = signed(envelope)) =>
-    digestOf({ ...shown, ...of }, what, cli);
+    seenOf({ ...shown, ...of }, what, cli);
   expect(() => digest({}, signed(changed))).toThrow("ann did not sign the request that the master shows");
   expect(() => digest({}, signed(envelope, "svc.rollout.start"))).toThrow("ann did not sign the request");
   expect(() => digest({ asked_by: "ben" })).toThrow("ben did not sign the request");
@@ -78,4 +78,27 @@ test("nobody agrees to what was not signed", () => {
   expect(() => digest({}, { subject, envelope: "AAAA" })).toThrow(
     "a signed request must be a MessagePack map",
   );
+});
+
+test("of ids that were signed together the shown one alone is agreed to, and no other", () => {
+  const at = "svc.admin.enroll.revoke";
+  const fields = { ids: ["enr-1", "enr-2"], reason: "sold", operator: "root", request_id: "r" };
+  const bytes = signRequest(
+    at,
+    { body: encode(fields), operator: "ann", sentAt: Date.UTC(2026, 0, 1), nonce: systemRandom(16) },
+    key,
+  );
+  const { targets: _, ...about } = { ...shown, about: "web-2.example.com" };
+  const showing = (request: Record<string, string>) => seenOf({ ...about, request }, signed(bytes, at), cli);
+  expect(showing({ id: "enr-2" })).toEqual({ request_digest: sha256(bytes), signed_id: "enr-2" });
+  expect(said.slice(-3)).toEqual([
+    "ann wants to revoke web-2.example.com, signed at 2026-01-01T00:00:00.000Z; others can agree until 2026-01-02T00:00:00.000Z",
+    "  id: enr-2",
+    "  reason: sold",
+  ]);
+  for (const request of [{ id: "enr-3" }, {}]) {
+    expect(() => showing(request as Record<string, string>)).toThrow(
+      "ann signed other ids than the master shows",
+    );
+  }
 });

@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import { SvcError, toSvcError } from "../../base/errors.ts";
 import { decode } from "../../base/msgpack.ts";
 import { sha256 } from "../../base/sha256.ts";
@@ -16,18 +17,21 @@ import { type Requested, sentencesOf } from "./sentences.ts";
 
 type Shown = Awaited<ReturnType<(typeof approvalOperations.getApproval)["operation"]["run"]>>["approval"];
 
+/** The fields of an agreement by which it counts for one request alone. */
+interface Seen {
+  /** SHA-256 of what was signed. */
+  request_digest?: Uint8Array;
+  /** The one of several ids that were signed together: they have one digest. */
+  signed_id?: string;
+}
+
 /**
  * Shows what the requester signed, in the words of the requester and not in those of a master.
  *
- * @returns the digest of what was signed, by which an agreement counts for this request alone; `undefined` for a
- *   request without a signature, and for an operator who may not see it
+ * @returns nothing for a request without a signature, and for an operator who may not see it
  * @throws SvcError `unauthorized` when a master shows another request than the one that was signed
  */
-export async function seenDigest(
-  bus: Bus,
-  id: string,
-  cli: Pick<Cli, "say">,
-): Promise<Uint8Array | undefined> {
+export async function readSeen(bus: Bus, id: string, cli: Pick<Cli, "say">): Promise<Seen> {
   let shown: Shown;
   try {
     shown = (await request(bus, approvalOperations.getApproval, { id })).approval;
@@ -36,27 +40,28 @@ export async function seenDigest(
     cli.say(
       "peels that obey operators only do not count this agreement: your roles lack approvals show, so you cannot see what was signed",
     );
-    return undefined;
+    return {};
   }
-  if (shown.signed !== undefined) return digestOf(shown, shown.signed, cli);
+  if (shown.signed !== undefined) return seenOf(shown, shown.signed, cli);
   const { asked_by: by, operation: what, about, peels, expires_at: until } = shown;
   const fields = Object(shown.request) as Requested["request"];
   for (const line of sentencesOf({ by, what, about, request: fields, peels, until })) cli.say(line);
-  return undefined;
+  return {};
 }
 
-/** @throws SvcError as `seenDigest` */
-export function digestOf(
+/** @throws SvcError as `readSeen` */
+export function seenOf(
   {
     asked_by,
     about,
+    request: input,
     targets,
     content,
     expires_at,
-  }: Pick<Shown, "asked_by" | "about" | "targets" | "content" | "expires_at">,
+  }: Pick<Shown, "asked_by" | "about" | "request" | "targets" | "content" | "expires_at">,
   { subject, envelope: text }: NonNullable<Shown["signed"]>,
   { say }: Pick<Cli, "say">,
-): Uint8Array {
+): Seen {
   const envelope = Buffer.from(text, "base64");
   const signed = openRequest(envelope);
   const { operator, sentAt, body } = signed;
@@ -65,6 +70,7 @@ export function digestOf(
     request_id: __,
     targets_digest,
     snapshot,
+    ids,
     ...requested
   } = decode(body) as Record<string, unknown>;
   if (operator !== asked_by || !isSignedFor(subject, signed)) {
@@ -84,11 +90,20 @@ export function digestOf(
     }
     more = ` with state files ${shortSnapshot(snapshot)}`;
   }
+  const one = ids === undefined ? undefined : oneOf(ids, input, asked_by);
+  const id = one === undefined ? {} : { id: one };
   // Not what the master calls it: the subject is signed.
   const what = operationOf(subject);
-  const said = { by: operator, what, about, request: requested, peels, more };
+  const said = { by: operator, what, about, request: { ...id, ...requested }, peels, more };
   for (const line of sentencesOf({ ...said, signedAt: sentAt, until: expires_at })) say(line);
-  return sha256(envelope);
+  return { request_digest: sha256(envelope), ...defined({ signed_id: one }) };
+}
+
+/** Each of several ids that were signed together waits by itself. */
+function oneOf(ids: unknown, input: unknown, by: string): string {
+  const { id } = Object(input) as { id?: unknown };
+  if (typeof id === "string" && Array.isArray(ids) && ids.includes(id)) return id;
+  throw other(`${by} signed other ids than the master shows`);
 }
 
 /** The operation that takes requests of a subject; the subject itself where nobody knows one. */

@@ -87,7 +87,21 @@ function fleet() {
   });
   const park = async (needs = 1, from = caller("ann")) =>
     (await master().park(passenger(from), { needs, rule: "deployer", peels: ["web-1"] })).approval;
-  return { clock, bucket, gone, unable, persons, ran, signed, failures, master, caller, party, park };
+  return {
+    clock,
+    bucket,
+    gone,
+    unable,
+    persons,
+    ran,
+    signed,
+    failures,
+    master,
+    caller,
+    party,
+    passenger,
+    park,
+  };
 }
 
 test("the last agreement starts a request, once, in the name of the requester, and names the approvers", async () => {
@@ -417,17 +431,38 @@ test("an agreement names the request that was seen, and goes to the peels as it 
   const agreed = sign("svc.admin.approval.approve", "ben");
   const ben = partyOf({ ...one.caller("ben"), signed: agreed }, one.clock.now());
   for (const wrong of [sha256(agreed.envelope), new Uint8Array(32), new Uint8Array()]) {
-    await expect(one.master().approve(id, ben, wrong)).rejects.toThrow("is another request than the one");
+    await expect(one.master().approve(id, ben, { digest: wrong })).rejects.toThrow(
+      "is another request than the one",
+    );
   }
-  expect((await one.master().approve(id, ben, sha256(requested.envelope))).outcome).toBe("done");
+  expect((await one.master().approve(id, ben, { digest: sha256(requested.envelope) })).outcome).toBe("done");
   expect(one.signed).toEqual([[{ operator: "ben", envelope: agreed.envelope }]]);
   // One that nobody signed has none, and an agreement over REST has no signature.
   const bare = await one.park();
-  await expect(one.master().approve(bare, ben, sha256(requested.envelope))).rejects.toThrow(
+  await expect(one.master().approve(bare, ben, { digest: sha256(requested.envelope) })).rejects.toThrow(
     "another request",
   );
   await one.master().approve(bare, one.party("cho"));
   expect(one.signed[1]).toEqual([]);
+});
+
+test("of requests that were signed together the one alone is agreed to that was seen", async () => {
+  const one = fleet();
+  const key = newKeyPair("user", systemRandom);
+  const request = { operator: "ann", body: encode({}), sentAt: one.clock.now(), nonce: systemRandom(16) };
+  const signed = { envelope: signRequest("svc.job.request", request, key), subject: "svc.job.request" };
+  const digest = sha256(signed.envelope);
+  const ann = { ...one.caller("ann"), key: key.publicKey, signed };
+  const waiting = { ...one.passenger(ann), input: { id: "enr-2", function: "state.apply" } };
+  const parked = await one.master().park(waiting, { needs: 2, rule: "deployer" });
+  // A master showed enr-1, and the approver agrees to it under the id of the request about enr-2.
+  for (const signedId of ["enr-1", ""]) {
+    await expect(
+      one.master().approve(parked.approval, one.party("ben"), { digest, signedId }),
+    ).rejects.toThrow("is another request than the one that was shown");
+  }
+  const agreed = await one.master().approve(parked.approval, one.party("ben"), { digest, signedId: "enr-2" });
+  expect(agreed.agreed).toHaveLength(1);
 });
 
 test("nobody can fill the list", async () => {

@@ -6,7 +6,7 @@ import { WaitingRequest } from "../../base/waiting.ts";
 import type { Content } from "../../wire/content.ts";
 import type { Passenger } from "../operation/mod.ts";
 import { type ApprovalsDeps, change, claim, load } from "./change.ts";
-import { assertMay, assertSeen, assertWaiting, stillAgreed } from "./judge.ts";
+import { assertMay, assertSeen, assertWaiting, type Seen, stillAgreed } from "./judge.ts";
 import { partyOf } from "./party.ts";
 import { assertOther } from "./persons.ts";
 import { type Approval, encodeApproval, type Party, reasonOf, stateOf } from "./record.ts";
@@ -44,11 +44,11 @@ export interface Approvals {
   /**
    * Agrees to a request, and starts it when that was the last agreement that it needs.
    *
-   * @param digest SHA-256 of the signed request that the operator saw, if it says which one
+   * @param seen what the operator saw, if it says so: the signed request, and which of its ids
    * @throws SvcError `not_found`; `conflict` when it waits no longer, or is another one; `forbidden` for the requester, for an operator who agreed before, or
    *   may not do the same; `storage`
    */
-  approve(id: string, by: Party, digest?: Uint8Array): Promise<Approval>;
+  approve(id: string, by: Party, seen?: Seen): Promise<Approval>;
   /**
    * Ends a request that waits.
    *
@@ -68,7 +68,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     list: view.all,
     contents: async () => contentsOf(await view.all(), clock.now()),
     find: async (id) => (await load(deps, id)).approval,
-    approve: (id, by, digest) => approve(deps, id, by, digest),
+    approve: (id, by, seen = {}) => approve(deps, id, by, seen),
     async deny(id, by, why = "") {
       const reason = reasonOf(why.trim());
       const denied = await change(deps, id, (now) => {
@@ -142,16 +142,11 @@ async function assertRoom({ view }: ApprovalsDeps, { person }: Party, now: numbe
   );
 }
 
-async function approve(
-  deps: ApprovalsDeps,
-  id: string,
-  by: Party,
-  digest: Uint8Array | undefined,
-): Promise<Approval> {
+async function approve(deps: ApprovalsDeps, id: string, by: Party, seen: Seen): Promise<Approval> {
   const { clock, log } = deps;
   const { approval } = await load(deps, id);
   assertWaiting(approval, clock.now());
-  assertSeen(approval, digest);
+  assertSeen(approval, seen);
   assertOther(deps, approval, by);
   const starter = starterOf(deps, approval);
   await assertMay(deps, starter, approval, by);

@@ -64,9 +64,22 @@ export function assertWaiting(approval: Approval, now: number): void {
   throw new SvcError("conflict", `the request ${approval.id} ${how}`);
 }
 
+/** What an operator who agrees says that it saw. */
+export interface Seen {
+  /** SHA-256 of the signed request. */
+  digest?: Uint8Array;
+  /** The one of its ids: requests that were signed together have one digest. */
+  signedId?: string;
+}
+
 /** @throws SvcError `conflict` where the operator who agrees saw another request */
-export function assertSeen({ id, asker: { envelope } }: Approval, digest: Uint8Array | undefined): void {
-  if (digest === undefined) return;
-  if (envelope !== undefined && Buffer.from(sha256(envelope)).equals(digest)) return;
+export function assertSeen(
+  { id, input, asker: { envelope } }: Pick<Approval, "id" | "input" | "asker">,
+  { digest, signedId }: Seen,
+): void {
+  const isRequest =
+    digest === undefined || (envelope !== undefined && Buffer.from(sha256(envelope)).equals(digest));
+  const { id: meant } = Object(input) as { id?: unknown };
+  if (isRequest && (signedId === undefined || meant === signedId)) return;
   throw new SvcError("conflict", `${id} is another request than the one that was shown: show it again`);
 }

@@ -145,12 +145,18 @@ export const approveRequest = operation({
         "SHA-256 of the signed envelope that is agreed to, 64 hexadecimal digits; peels that insist on operators count no agreement without it",
       ),
     ),
+    signed_id: v.optional(
+      described(
+        v.string(),
+        "The one of the `ids` in the signed envelope that is agreed to; a request about another one is refused",
+      ),
+    ),
   }),
   output: v.object({ approval: view }),
   touches,
-  async run(deps: ApprovalDeps, input, { caller }: Call) {
+  async run(deps: ApprovalDeps, { id, request_digest: digest, signed_id: signedId }, { caller }: Call) {
     const by = partyOf(caller, deps.clock.now());
-    return { approval: show(deps, await deps.approvals.approve(input.id, by, input.request_digest)) };
+    return { approval: show(deps, await deps.approvals.approve(id, by, defined({ digest, signedId }))) };
   },
 });
 
