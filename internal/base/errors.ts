@@ -1,3 +1,5 @@
+import { errnoWords } from "./errno-words.ts";
+
 /**
  * The closed set of error kinds, and what each one means to the clients of every interface.
  *
@@ -87,14 +89,28 @@ export function describeError(thrown: unknown): string {
       parts.push(String(at));
       break;
     }
-    // Some libraries have nothing but the code to say.
-    const code = "code" in at && typeof at.code === "string" && at.code !== at.message ? ` (${at.code})` : "";
-    const part = `${at.message || at.name}${code}`;
-    // A message often ends with that of its cause.
-    if (parts.at(-1)?.endsWith(part) !== true) parts.push(part);
+    const part = partOf(at);
+    if (!isSaid(at, part, parts.at(-1) ?? "")) parts.push(part);
     at = at.cause;
   }
   return parts.join(": ");
+}
+
+const codeOf = (thrown: Error) =>
+  "code" in thrown && typeof thrown.code === "string" ? thrown.code : undefined;
+
+/** Whether a message ends with that of its cause, or has the words for its code. */
+function isSaid(cause: Error, part: string, before: string): boolean {
+  const words = errnoWords[codeOf(cause) ?? ""];
+  return before.endsWith(part) || (words !== undefined && before.includes(words));
+}
+
+/** The message of an error, and its code where the message does not have it. */
+function partOf(thrown: Error): string {
+  const code = codeOf(thrown);
+  const message = thrown.message || thrown.name;
+  // Some libraries have nothing but the code to say, and the runtime begins with it.
+  return code === undefined || message.includes(code) ? message : `${message} (${code})`;
 }
 
 /** What `run` returns, or `instead` when it throws. */

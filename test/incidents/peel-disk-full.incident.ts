@@ -30,12 +30,25 @@ test("the disk of a peel is full: status and doctor name it, and jobs run again 
   const refused = await fleet.svc("run", "web-1", "cmd.run", "true", "--output", "json");
   expect(refused.code).toBe(1);
   expect(refused.stdout).toMatch(/not run, because the peel cannot record it: .*no space left on the device/);
+  const health = /"health_port":(\d+)/.exec(peel.output())?.[1];
+  const readyz = async () => (await fetch(`http://127.0.0.1:${health}/readyz`)).json();
+  expect(await readyz()).toMatchObject({
+    status: "ok",
+    checks: {
+      disk: {
+        status: "degraded",
+        message: expect.stringMatching(`^the disk of ${data} is full: \\d+ KiB of 2 MiB are free$`),
+        next: `make room on the disk of ${data}: the peel continues by itself`,
+      },
+    },
+  });
   await stage.sees({ status: /^DISK FULL\nweb-1$/m });
   const { stdout } = await fleet.svc("doctor", "web-1");
   expect(stdout).toMatch(/^FAIL {2}heartbeat +.*its data directory has no room/m);
   expect(nextOf(stdout, "heartbeat")).toStartWith("make room on the disk of its data directory");
   rmSync(filler);
   expect((await fleet.svc("run", "web-1", "cmd.run", "true")).code).toBe(0);
+  expect(await readyz()).toMatchObject({ checks: { disk: { status: "up", message: "ok" } } });
   await stage.isWell();
   await end(peel);
 });

@@ -18,7 +18,7 @@ import {
 import { createOutbox, type Outbox } from "../link/mod.ts";
 import type { Mask } from "../masking/mod.ts";
 import { createUpgradeReturns, type Upgrades, upgradeFiles } from "../upgrade/mod.ts";
-import { isDiskFull } from "./disk-full.ts";
+import { findFullDisk } from "./disk-full.ts";
 import { executeMasked } from "./execute-masked.ts";
 
 /** Specification, "Limits". */
@@ -30,8 +30,8 @@ export interface Local {
   readonly dedup: Dedup;
   readonly outbox: Outbox;
   readonly counts: PeelCounts;
-  /** Whether the data directory has no room for what a job writes. */
-  isDiskFull(): boolean;
+  /** What to report where the data directory has no room for what a job writes. */
+  fullDisk(): ReturnType<typeof findFullDisk>;
   /** Upgrades this peel to another executable. Absent where that is not possible. */
   readonly upgrades?: Upgrades;
   /** Takes over the return of an accepted job that outlives this process. @returns whether it does */
@@ -109,7 +109,7 @@ export function startLocal(options: LocalOptions): Local {
     log,
   });
   return {
-    isDiskFull: () => isDiskFull(dataDir),
+    fullDisk: () => findFullDisk(dataDir),
     executor,
     dedup,
     outbox,

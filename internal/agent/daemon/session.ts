@@ -84,7 +84,7 @@ export function startSession(options: SessionOptions): Session {
   const heartbeat = startHeartbeat({
     ...options,
     site,
-    ...{ refused: local.counts.refused, isDiskFull: local.isDiskFull },
+    ...{ refused: local.counts.refused, isDiskFull: () => local.fullDisk() !== undefined },
     lacksKey: () => lacksKey,
     ...(options.insistence === undefined ? {} : defined({ insistsOn: options.administrators })),
   });

@@ -3,7 +3,7 @@ import { type Clock, sleep } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import type { Bus } from "../../bus/connection/mod.ts";
+import { type Bus, isNameUnknown, nameAdvice } from "../../bus/connection/mod.ts";
 import { MetObstacle } from "./obstacle.ts";
 
 export const builtinBusUrl = "tls://bus:4222";
@@ -51,7 +51,7 @@ export async function findBus(options: FindBusOptions): Promise<{ bus: Bus; urls
           return { bus: await open(urls), urls };
         } catch (thrown) {
           const level = thrown instanceof MetObstacle ? "debug" : "warn";
-          const { name, next } = source;
+          const { name, next = isNameUnknown(thrown) ? nameAdvice : undefined } = source;
           const error = describeError(thrown);
           log[level]("bus not reachable", { source: name, attempt, error, ...defined({ next }) });
         }

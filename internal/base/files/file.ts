@@ -12,6 +12,7 @@ import {
   writeSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { errnoWords } from "../errno-words.ts";
 import { SvcError } from "../errors.ts";
 import { systemRandom } from "../id.ts";
 import { overwrite } from "./overwrite.ts";
@@ -103,36 +104,10 @@ export function isErrno(thrown: unknown, code: string): boolean {
   return thrown instanceof Error && "code" in thrown && thrown.code === code;
 }
 
-const reasons: Record<string, string> = {
-  ENOENT: "no such file",
-  EACCES: "permission denied",
-  EISDIR: "is a directory",
-  ENOTDIR: "a component of the path is not a directory",
-  EEXIST: "already exists",
-  ENOTEMPTY: "the directory is not empty",
-  ELOOP: "is a symbolic link, which is not followed",
-  ENOSPC: "no space left on the device",
-  EROFS: "the file system is read-only",
-  EPERM: "operation not permitted (lsattr shows whether the file or its directory is immutable)",
-  EBUSY: "it is a mount point, or another program holds it",
-  EXDEV: "it is on another file system",
-  ENAMETOOLONG: "the name is too long",
-  EDQUOT: "the disk quota is exceeded",
-  EFBIG: "the file would be too large",
-  EMLINK: "it has too many links",
-  ETXTBSY: "it is a program that runs at the moment",
-  EMFILE: "this process has too many open files",
-  ENFILE: "the system has too many open files",
-  EIO: "input/output error of the device",
-  ESTALE: "the network file system has lost it",
-  EADDRINUSE: "the address is already in use by another program",
-  EADDRNOTAVAIL: "this host has no such address",
-};
-
 /** Describes why an operation on a file or address failed. */
 export function reasonOf(thrown: unknown): string {
   if (thrown instanceof Error && "code" in thrown && typeof thrown.code === "string") {
-    return reasons[thrown.code] ?? thrown.code;
+    return errnoWords[thrown.code] ?? thrown.code;
   }
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

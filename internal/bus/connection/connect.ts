@@ -14,7 +14,7 @@ import { encodeBase64Url } from "../../base/base64.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { attempt, describeError, SvcError } from "../../base/errors.ts";
-import { readTextFile } from "../../base/files/file.ts";
+import { isErrno, readTextFile } from "../../base/files/file.ts";
 import type { Log } from "../../base/log.ts";
 import { assertBusUrl } from "../../base/names/bus-url.ts";
 import { subscribe } from "../../base/subscribe.ts";
@@ -226,7 +226,9 @@ export async function connectBusForever(options: BusOptions, signal: AbortSignal
       return await connectBus(options);
     } catch (cause) {
       const pauseMs = backoff.next();
-      options.log.warn("bus not reachable", { error: describeError(cause), retry_in_ms: pauseMs });
+      const next = isNameUnknown(cause) ? nameAdvice : undefined;
+      const error = describeError(cause);
+      options.log.warn("bus not reachable", { error, retry_in_ms: pauseMs, ...defined({ next }) });
       await sleep(options.clock, pauseMs, signal);
     }
   }
@@ -423,6 +425,15 @@ function isRefusalOf(code: string, words: string | undefined): boolean {
 export function isCredentialsRefused(thrown: unknown): boolean {
   const cause = thrown instanceof Error ? thrown.cause : undefined;
   return cause instanceof Error && "code" in cause && isRefusalOf(String(cause.code), cause.message);
+}
+
+/** What to do where the host of a URL of the bus has no address. */
+export const nameAdvice = "correct the host in the URL, or fix name resolution on this host";
+
+/** Whether `connectBus` failed because the host of the URL has no address. */
+export function isNameUnknown(thrown: unknown): boolean {
+  const cause = thrown instanceof Error ? thrown.cause : undefined;
+  return isErrno(cause, "ENOTFOUND") || isErrno(cause, "EAI_AGAIN");
 }
 
 /** The log message for a request whose reply subject is not an inbox. */

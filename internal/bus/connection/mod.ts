@@ -9,6 +9,8 @@ export {
   connectBusForever,
   isCredentialsRefused,
   isInbox,
+  isNameUnknown,
+  nameAdvice,
   type Requester,
   resolveBusCa,
   type Sent,

@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import { createBackoff } from "../../base/backoff.ts";
 import { type Clock, sleep, untilAborted } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
+import type { DiskRoom } from "../../base/files/disk-room.ts";
 import { readTextFile } from "../../base/files/file.ts";
 import type { Log } from "../../base/log.ts";
 import { storeDirOf } from "./cluster-block.ts";
@@ -11,7 +12,7 @@ import { endOrphan, forgetServer, recordServer } from "./orphan.ts";
 import { assertFree, listenAddressOf } from "./port.ts";
 import { findServer } from "./program.ts";
 import { acknowledgesEarly } from "./sync.ts";
-import { type DiskRoom, watchDisk } from "./watch-disk.ts";
+import { watchDisk } from "./watch-disk.ts";
 
 const pauses = { firstMs: 500, maxMs: 30_000 };
 /** A server that ran this long had started well: the pauses start from the beginning. */

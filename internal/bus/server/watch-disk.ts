@@ -2,6 +2,7 @@ import { statfs } from "node:fs/promises";
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
+import { type DiskRoom, describeFullDisk, roomOf } from "../../base/files/disk-room.ts";
 import type { Log } from "../../base/log.ts";
 
 const everyMs = 2_000;
@@ -21,19 +22,7 @@ export interface WatchedDisk {
   stop(): void;
 }
 
-/** The bytes of a disk, and how many of them may still be written. */
-export interface DiskRoom {
-  free: number;
-  total: number;
-  /** The same of files; absent where the file system has no limit. */
-  files?: { free: number; total: number };
-}
-
-async function roomOn(directory: string): Promise<DiskRoom> {
-  const { bavail, blocks, bsize, ffree, files } = await statfs(directory);
-  const room = { free: bavail * bsize, total: blocks * bsize };
-  return files === 0 ? room : { ...room, files: { free: ffree, total: files } };
-}
+const roomOn = async (directory: string) => roomOf(await statfs(directory));
 
 /**
  * Watches whether a disk is full. A server does not say that by itself: its streams refuse, or do not answer.
@@ -55,7 +44,7 @@ export function watchDisk(options: {
     const counts = { directory, free_bytes: room.free, ...defined({ free_files: room.files?.free }) };
     full = isFull(room, before !== undefined) ? room : undefined;
     if (full !== undefined && before === undefined) {
-      log.error("the disk of the bus is full", { ...counts, next: nextOf(full, directory) });
+      log.error("the disk of the bus is full", { ...counts, next: describe(full, directory).next });
     }
     if (full === undefined && before !== undefined) {
       log.info("the disk of the bus has room again", counts);
@@ -70,13 +59,7 @@ export function watchDisk(options: {
   inspectOrReport();
   const timer = clock.every(everyMs, inspectOrReport);
   return {
-    problem: () =>
-      full === undefined
-        ? undefined
-        : {
-            message: `the disk of ${directory} is full: ${wordsOf(full)}`,
-            next: nextOf(full, directory),
-          },
+    problem: () => (full === undefined ? undefined : describe(full, directory)),
     stop: () => timer.cancel(),
   };
 }
@@ -91,13 +74,5 @@ function isFull({ free, files }: DiskRoom, wasFull: boolean): boolean {
 const isOfFiles = ({ free, files }: DiskRoom) =>
   free >= fullBytes && files !== undefined && files.free < roomFiles;
 
-function wordsOf(room: DiskRoom): string {
-  const { free, total, files } = room;
-  if (isOfFiles(room)) return `${files?.free} of ${files?.total} inodes are free`;
-  return `${Math.floor(free / 1024)} KiB of ${Math.floor(total / mebibyte)} MiB are free`;
-}
-
-const nextOf = (room: DiskRoom, directory: string): string =>
-  isOfFiles(room)
-    ? `remove files from the disk of ${directory}, of which it holds too many: the bus continues by itself`
-    : `make room on the disk of ${directory}: the bus continues by itself`;
+const describe = (room: DiskRoom, directory: string) =>
+  describeFullDisk(room, { files: isOfFiles(room) }, directory, "the bus");

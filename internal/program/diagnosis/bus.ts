@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import { type AssetName, clockDifference, inspectAssets, maxReplicas } from "../../bus/assets/mod.ts";
-import { type Bus, newerCredentials } from "../../bus/connection/mod.ts";
+import { type Bus, nameAdvice, newerCredentials } from "../../bus/connection/mod.ts";
 import {
   type BusServerInfo,
   greetServer,
@@ -52,8 +52,7 @@ export function busSteps(
     {
       name: "bus name",
       needs: config,
-      next: ({ adviceOnName }) =>
-        adviceOnName?.() ?? "correct the host in the URL, or fix name resolution on this host",
+      next: ({ adviceOnName }) => adviceOnName?.() ?? nameAdvice,
       check: ({ urls }) =>
         firstOf(urls(), async (url) => {
           const place = placeOf(url);

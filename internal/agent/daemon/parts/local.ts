@@ -1,13 +1,13 @@
 import { defined } from "../../../base/defined.ts";
 import type { IdentityService } from "../../../host/modules/mod.ts";
 import type { Rest } from "../../../program/daemon/mod.ts";
-import type { OffersOf } from "../../../program/health/mod.ts";
+import type { CheckResult, OffersOf } from "../../../program/health/mod.ts";
 import { openWaitingReports, reportRuns, reportsDirectory } from "../../compliance/mod.ts";
 import { createPeelStates } from "../../execution/mod.ts";
 import { credentialsExpiry } from "../../identity/mod.ts";
 import { maskData } from "../../masking/mod.ts";
 import { upgradeFiles, upgradesOfHost } from "../../upgrade/mod.ts";
-import { openOutbox, startLocal } from "../local.ts";
+import { type Local, openOutbox, startLocal } from "../local.ts";
 import type { PeelView } from "../metrics.ts";
 import type { PeelDeps } from "../options.ts";
 import { createSendEvent } from "../send-event.ts";
@@ -62,8 +62,18 @@ export const local = {
     const attachIdentity = (service: IdentityService) => {
       identity = service;
     };
-    return { local, shown, reports, attachUpgrades: attach, attachIdentity, stop: local.stop };
+    return {
+      ...{ local, shown, reports, attachUpgrades: attach, attachIdentity },
+      checks: { disk: () => checkDisk(local) },
+      stop: local.stop,
+    };
   },
 };
+
+/** A peel with a full disk still answers, and runs what changes nothing. */
+function checkDisk({ fullDisk }: Pick<Local, "fullDisk">): CheckResult {
+  const full = fullDisk();
+  return full === undefined ? { status: "up" } : { status: "degraded", ...full };
+}
 
 export type LocalPhase = OffersOf<typeof local>;
