@@ -1,4 +1,5 @@
 import { displayPeelId } from "../../base/names/peel-id.ts";
+import { malformedAdvice } from "../../fleet/decisions/mod.ts";
 import { masterOperations } from "../../fleet/masters/mod.ts";
 import { command, Exit, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
@@ -9,8 +10,6 @@ import { compareWithMasters } from "./compare.ts";
 const maxNamed = 20;
 
 const isMalformed = ({ problem }: { problem: string }) => problem === "malformed";
-const malformedNext =
-  "malformed: nothing can read it, so it has no effect; find out who wrote it. svc enroll revoke --key KEY takes the place of a revocation, svc enroll discard ID that of an enrollment";
 
 export const verifyCommand = command({
   name: "verify",
@@ -34,7 +33,7 @@ export const verifyCommand = command({
         if (problem !== undefined) cli.say(`${one.master}: ${problem}`);
       }
       if (results.some((one) => !("error" in one) && one.differences.some(isMalformed))) {
-        cli.say(malformedNext);
+        cli.say(`malformed: nothing can read it; ${malformedAdvice}`);
       }
       const isEqual = results.every(
         (one) => !("error" in one) && one.differing === 0 && one.problem === undefined,

@@ -4,11 +4,13 @@ import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { damageAdvice, type Entry } from "../../bus/storage/mod.ts";
 import type { Readings } from "../enrollment/store/mod.ts";
+import { restoreAdvice } from "./advice.ts";
 import { type DecisionBucket, decisionBuckets, nameOf } from "./decision.ts";
 import type { DecisionLog } from "./log.ts";
-import { isNews, type Judge } from "./order.ts";
+import { isNews, type Judge, type Stored } from "./order.ts";
 import { type Plan, planRestore } from "./plan.ts";
 import { type DecisionBuckets, type ReadBucket, readContents, restoreDecisions } from "./restore.ts";
+import { findMalformed } from "./verify.ts";
 
 /** Longer than a new leader needs until it has applied everything that its cluster agreed on. */
 const settleMs = 1_000;
@@ -43,6 +45,8 @@ export interface RenewerState extends ReconcilerOptions {
   lost: number;
   /** Records that were put back. */
   restored: number;
+  /** Records on the bus that nothing can read. */
+  malformed: readonly Stored[];
   /** Why it could not be compared. */
   complaint: string | undefined;
   /** What the last comparison found, and why that stays so. */
@@ -126,8 +130,11 @@ function noteStuck(reconciling: RenewerState, plan: Plan): void {
  */
 async function restore(reconciling: RenewerState, read: ReadBucket): Promise<Plan> {
   const { log, buckets, clock, stopping, report } = reconciling;
-  const readPlan = async () =>
-    planRestore(log.known(), await readContents(buckets, read), judgeOf(reconciling));
+  const readPlan = async () => {
+    const contents = await readContents(buckets, read);
+    reconciling.malformed = findMalformed(contents, (one) => log.get(one) !== undefined);
+    return planRestore(log.known(), contents, judgeOf(reconciling));
+  };
   const first = await readPlan();
   if (first.lost.length === 0 && first.indexes.length === 0) return first;
   await sleep(clock, settleMs, stopping.signal);
@@ -141,7 +148,9 @@ async function restore(reconciling: RenewerState, read: ReadBucket): Promise<Pla
       read,
       onPlan({ lost }) {
         reconciling.lost = lost.length;
-        if (lost.length > 0) report.error("the bus has lost decisions", { records: lost.length });
+        if (lost.length > 0) {
+          report.error("the bus has lost decisions", { records: lost.length, next: restoreAdvice });
+        }
       },
       onRestored({ decision: { bucket, key }, peelId, was }) {
         reconciling.restored++;

@@ -1,3 +1,4 @@
+export { malformedAdvice } from "./advice.ts";
 export { decisionBuckets } from "./decision.ts";
 export { decisionOperations } from "./joined.ts";
 export { type DecisionLog, openDecisionLog, readDecisionFile } from "./log.ts";

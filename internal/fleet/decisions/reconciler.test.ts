@@ -7,6 +7,7 @@ import { encode } from "../../base/msgpack.ts";
 import type { Entry } from "../../bus/storage/mod.ts";
 import { decodeRecord, encodeRecord } from "../enrollment/record/record.ts";
 import { indexKey } from "../enrollment/store/mod.ts";
+import { malformedAdvice, restoreAdvice } from "./advice.ts";
 import { createMemoryLog } from "./memory-log.ts";
 import { startDecisionReconciler } from "./reconciler.ts";
 
@@ -97,7 +98,25 @@ test("what the bus lost is put back at the start, each with a record in the log 
     "the bus has lost decisions",
     "a decision that the bus had lost was put back",
   ]);
+  expect(report.records[0]?.fields.next).toBe(restoreAdvice);
   expect(reconciler.restored).toBe(1);
+  await reconciler.stop();
+});
+
+test("a record that nothing can read is the problem, with what to do, until it is gone", async () => {
+  const { clock, start, enrollments, reconnect } = world();
+  const { key } = sampleStored("a");
+  const revision = await enrollments.put(key, Uint8Array.of(1));
+  const reconciler = start();
+  await clock.until(reconciler.ready, 5_000);
+  expect([reconciler.problem, reconciler.next]).toEqual([
+    `nothing can read ${key} in enrollments on the bus`,
+    malformedAdvice,
+  ]);
+  await enrollments.remove(key, revision);
+  reconnect();
+  await clock.pass(5_000);
+  expect([reconciler.problem, reconciler.next]).toEqual([undefined, undefined]);
   await reconciler.stop();
 });
 

@@ -2,9 +2,10 @@ import type { Timer } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import { shareRuns } from "../../base/share-runs.ts";
 import type { Bucket } from "../../bus/storage/mod.ts";
+import { compareAdvice, malformedAdvice, restoreAdvice } from "./advice.ts";
 import { compare, createReader, judgeOf, type ReconcilerOptions, type RenewerState } from "./compare.ts";
 import { type DecisionBucket, decisionBuckets } from "./decision.ts";
-import { isLost } from "./order.ts";
+import { isLost, type Stored } from "./order.ts";
 import { recordDecisions } from "./recorded.ts";
 import { readContents } from "./restore.ts";
 import { type Verification, verificationOf } from "./verify.ts";
@@ -25,6 +26,8 @@ export interface DecisionReconciler {
   readonly ready: Promise<void>;
   /** Why the bus and the log may differ; `undefined` when they do not. */
   readonly problem: string | undefined;
+  /** What to do about it, where its log can be written. */
+  readonly next: string | undefined;
   /** Records that the bus lacks at this moment, as far as this master knows. */
   readonly lost: number;
   /** Records that this master wrote back to the bus. */
@@ -64,6 +67,7 @@ export function startDecisionReconciler(
       highest: [],
       lost: 0,
       restored: 0,
+      malformed: [],
       checks: 0,
       stuck: undefined,
       timer: undefined,
@@ -88,7 +92,15 @@ export function startDecisionReconciler(
     get problem() {
       if (log.failure !== undefined) return `decisions.log cannot be written: ${log.failure}`;
       const { lost, stuck, complaint } = schedule;
-      return lost > 0 ? (stuck ?? `${lost} decisions that the bus lost are being put back`) : complaint;
+      if (lost > 0) return stuck ?? `${lost} decisions that the bus lost are being put back`;
+      return complaint ?? describeMalformed(schedule.malformed);
+    },
+    get next() {
+      if (log.failure !== undefined) return undefined;
+      const { lost, complaint, malformed } = schedule;
+      if (lost > 0) return restoreAdvice;
+      if (complaint !== undefined) return compareAdvice;
+      return malformed.length > 0 ? malformedAdvice : undefined;
     },
     get lost() {
       return schedule.lost;
@@ -112,6 +124,12 @@ export function startDecisionReconciler(
       await schedule.run();
     },
   };
+}
+
+function describeMalformed([first, ...others]: readonly Stored[]): string | undefined {
+  if (first === undefined) return undefined;
+  const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
+  return `nothing can read ${first.key} in ${first.bucket} on the bus${more}`;
 }
 
 async function compareOrRetry(schedule: Schedule): Promise<void> {

@@ -57,11 +57,7 @@ export function verificationOf(known: Iterable<Stored>, contents: Contents, judg
     .map(({ key, value }): Stored => ({ bucket: "enrollments", key, value }))
     .filter((one) => byName.has(nameOf(one)) && !isEqual(one))
     .filter((one) => enrollmentOf(one) !== undefined && !isDecision(one, judge));
-  const malformed = (["enrollments", "revocations"] as const).flatMap((bucket) =>
-    contents[bucket]
-      .map(({ key, value }): Stored => ({ bucket, key, value }))
-      .filter((one) => !byName.has(nameOf(one)) && isMalformed(one)),
-  );
+  const malformed = findMalformed(contents, (one) => byName.has(nameOf(one)));
   const different = stored.filter((one) => {
     const other = byName.get(nameOf(one));
     return other !== undefined && !isEqual(one) && orderOf(one, other) === "same";
@@ -78,6 +74,19 @@ export function verificationOf(known: Iterable<Stored>, contents: Contents, judg
       ...different.map((one) => differ(one, "different")),
     ],
   };
+}
+
+/**
+ * The records on the bus that nothing can read.
+ *
+ * @param isLogged whether the log has the record: then it is put back
+ */
+export function findMalformed(contents: Contents, isLogged: (one: Stored) => boolean): Stored[] {
+  return (["enrollments", "revocations"] as const).flatMap((bucket) =>
+    contents[bucket]
+      .map(({ key, value }): Stored => ({ bucket, key, value }))
+      .filter((one) => !isLogged(one) && isMalformed(one)),
+  );
 }
 
 /** Whether a value is not what its bucket and its key say. The index of enrollments has other keys. */

@@ -1,5 +1,6 @@
 import { dirname, resolve } from "node:path";
 import type { Clock } from "../../../base/clock.ts";
+import { defined } from "../../../base/defined.ts";
 import { describeError } from "../../../base/errors.ts";
 import { lockFile } from "../../../base/files/lock-file.ts";
 import { makePrivateDirectory } from "../../../base/files/new-files.ts";
@@ -82,11 +83,11 @@ export const decisions = {
         },
         checks: {
           decisions: () => {
-            const { problem: message } = reconciler;
+            const { problem: message, next } = reconciler;
             if (message === undefined) return { status: "up" } as const;
             // While its log cannot be written, this master decides nothing: another one must decide.
             const isStuck = outside.onDisk && outside.log.failure !== undefined;
-            return { status: isStuck ? "down" : "degraded", message } as const;
+            return { status: isStuck ? "down" : "degraded", message, ...defined({ next }) } as const;
           },
         },
         view: {
