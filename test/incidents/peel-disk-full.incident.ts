@@ -37,7 +37,7 @@ test("the disk of a peel is full: status and doctor name it, and jobs run again 
     checks: {
       disk: {
         status: "degraded",
-        message: expect.stringMatching(`^the disk of ${data} is full: \\d+ KiB of 2 MiB are free$`),
+        message: expect.stringContaining(`the disk of ${data} is full: `),
         next: `make room on the disk of ${data}: the peel continues by itself`,
       },
     },
