@@ -1,4 +1,4 @@
-import { errnoWords } from "./errno-words.ts";
+import { errnoWords } from "./files/errno-words.ts";
 
 /**
  * The closed set of error kinds, and what each one means to the clients of every interface.

@@ -12,9 +12,9 @@ import {
   writeSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { errnoWords } from "../errno-words.ts";
 import { SvcError } from "../errors.ts";
 import { systemRandom } from "../id.ts";
+import { errnoWords } from "./errno-words.ts";
 import { overwrite } from "./overwrite.ts";
 
 /** Mode of a file that holds a secret. */

@@ -44,7 +44,7 @@ export interface Approvals {
   /**
    * Agrees to a request, and starts it when that was the last agreement that it needs.
    *
-   * @param seen what the operator saw, if it says so: the signed request, and which of its ids
+   * @param seen what the operator saw, where it reports that: the signed request, and which of its ids
    * @throws SvcError `not_found`; `conflict` when it waits no longer, or is another one; `forbidden` for the requester, for an operator who agreed before, or
    *   may not do the same; `storage`
    */
