@@ -99,6 +99,19 @@ export function operatorsCases(at: () => ConsoleFleet): void {
     await page.until(`document.querySelector("[aria-label='Revoke nightly']") === null`);
     const { text } = await rest("GET", "audit?action=tokens.revoke");
     expect(text).toContain('"via":"console"');
+    // The old address of a view is never the page of an operator.
+    await open("/overview", "Overview");
+    await page.evaluate(`(() => {
+      globalThis.titles = [];
+      new MutationObserver(() => titles.push(document.querySelector("h1")?.innerText)).observe(document.body, {
+        ...{ childList: true, subtree: true, characterData: true },
+      });
+      history.pushState(null, "", "/console/operators/tokens");
+      dispatchEvent(new PopStateEvent("popstate"));
+    })()`);
+    await page.until(`document.querySelector("[aria-label='Views of operators']") !== null`);
+    expect(await page.evaluate<string>("location.search")).toBe("?view=tokens");
+    expect(await page.evaluate<string[]>("titles")).not.toContain("tokens");
     await open("/operators/nobody");
     expect(await page.until<string>(`document.querySelector(".empty")?.innerText`)).toContain(
       "svc operator list",
