@@ -4,6 +4,7 @@ import { makeDirectory, writeFileAtomic } from "../../internal/base/files/file.t
 import { type ShownFleet, startShownFleet } from "../harness/shown-fleet/start.ts";
 import { smallPng } from "../harness/small-png.ts";
 import { appearanceCases } from "./console/appearance.ts";
+import { alikeCases } from "./console/shown-alike.ts";
 
 // Every page of the console with something to show, in both themes and from 360 px to 4K: no barrier, and nothing cut.
 // The pictures of the documentation are made here, of a fleet whose names are made up.
@@ -178,6 +179,7 @@ const dialogs: readonly Picture[] = [
   },
   { name: "operator", path: "/operators/ben", ready: `document.querySelector("dl.facts") !== null` },
   { name: "peel-events-empty", path: "/peels/web-3.example.com/events", ready: empty },
+  { name: "peels-by-label", path: "/peels?by=label:env", ready: rows(2) },
   { name: "peels-empty", path: "/peels?target=nobody", ready: empty },
   {
     name: "peels-wrong",
@@ -215,6 +217,7 @@ test.each([...first, ...shown, ...dialogs])("$name", async ({ name, path, ready,
 });
 
 appearanceCases(() => fleet);
+alikeCases(() => fleet);
 
 test("without the role, without a session, and without a master", async () => {
   const { page, open, inspect, signIn, signOut, viewer, operator, stopMaster, url } = fleet;

@@ -20,17 +20,22 @@ export function ListPage<Row extends object>(
     actions?: ComponentChildren;
     /** The fields that limit the list. */
     tools?: ComponentChildren;
+    /** What stands where the table would be. */
+    instead?: ComponentChildren;
     children?: ComponentChildren;
   },
 ) {
-  const { app, title, rows, more, word, problem, actions, tools, children, ...table } = props;
+  const { app, title, rows, more, word, problem, actions, tools, instead, children, ...table } = props;
   const count = <Count count={rows?.length} more={more} {...(word === undefined ? {} : { word })} />;
   return (
     <Page title={title} tall beside={count} actions={actions}>
       {tools}
       <Problem problem={problem} />
       {children}
-      {rows !== undefined && <Table {...table} rows={rows} go={app.router.go} keys={app.keys} />}
+      {instead}
+      {instead === undefined && rows !== undefined && (
+        <Table {...table} rows={rows} go={app.router.go} keys={app.keys} />
+      )}
     </Page>
   );
 }

@@ -3,6 +3,7 @@ import { Empty } from "../../kit/empty.tsx";
 import { Status } from "../../kit/status.tsx";
 import { type Column, Table } from "../../kit/table/table.tsx";
 import { Duration } from "../../kit/time.tsx";
+import { useNarrow } from "../../kit/use-narrow.ts";
 import type { JobRow } from "./job-rows.ts";
 
 // Built once: what does not change is not drawn again when a row does.
@@ -22,13 +23,21 @@ const columns: readonly Column<JobRow>[] = [
     show: ({ durationMs: ms }) => (ms === undefined ? "" : <Duration ms={ms} />),
     by: ({ durationMs }) => durationMs ?? -1,
   },
-  { id: "text", title: "Returned", show: ({ text }) => <span class="mono">{text}</span> },
+  { id: "text", title: "Returned", show: ({ text }) => <span class="mono answer">{text}</span> },
 ];
+
+/** With more rows, those in sight alone are elements, and all have one height. */
+const maxWhole = 100;
 
 /** The peels of a job; each row leads to all of what its peel returned. */
 export function JobTable({ app, jid, rows }: { app: App; jid: string; rows: readonly JobRow[] }) {
+  // A phone has no room for an answer in a line: there it has as many as it needs.
+  const isWhole = useNarrow() && rows.length <= maxWhole;
   return (
     <Table
+      // It is measured again where this changes.
+      key={isWhole ? "whole" : "in sight"}
+      {...(isWhole && { short: true as const })}
       label="Peels of the job"
       rows={rows}
       rowKey={({ peelId }) => peelId}

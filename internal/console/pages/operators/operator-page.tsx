@@ -25,7 +25,7 @@ export function OperatorPage({ app, name }: { app: App; name: string }) {
   useEffect(() => {
     if (isView) app.router.go(`/operators?view=${name}`, { replace: true });
   }, [isView]);
-  // Before masters answered nobody knows which of both it is: the name of a view is no title.
+  // Before masters answered nobody knows which of both it is: the name of a view is not a title.
   if (isView || (value === undefined && problem === undefined && oldViews.has(name))) return null;
   if (value !== undefined && operator === undefined) {
     return (

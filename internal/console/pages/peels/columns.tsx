@@ -58,8 +58,7 @@ const aliveColumn = (now: App["now"]): Column<ListedPeel> => ({
   title: "Alive",
   show: (peel) => (
     <>
-      <Status word={peel.alive ? "alive" : "silent"} {...(peel.alive ? {} : { outcome: "timeout" })} />{" "}
-      {/* On a phone, how its states are is worth more. */}
+      <Status word={peel.alive ? "alive" : "silent"} /> {/* On a phone, how its states are is worth more. */}
       <span class="muted number wide">
         {peel.alive_since !== undefined && <Since at={peel.alive_since} now={now} />}
         {peel.silent_since !== undefined && <Since at={peel.silent_since} now={now} />}

@@ -11,6 +11,7 @@ import type { Column } from "../../kit/table/column.ts";
 import { TargetSearch } from "../../targets/mod.ts";
 import { ColumnChoice } from "./column-choice.tsx";
 import { peelColumns, usualColumns } from "./columns.tsx";
+import { byOf, GroupChoice, PeelGroups } from "./peel-groups.tsx";
 import { countsOf, isShown, type Show, showValues } from "./standing.ts";
 import { useSelection } from "./use-selection.tsx";
 
@@ -41,9 +42,12 @@ export function PeelList({ app, place }: { app: App; place: Place }) {
     ],
     [columns, chosenColumns.join(), selection.isOffered],
   );
+  const by = byOf(place);
+  const grouped = rows !== undefined && by !== undefined;
   return (
     <ListPage
       {...{ app, problem, rows, more: value?.more, inSight }}
+      {...(grouped && { instead: <PeelGroups {...{ place, peels: rows, by, target }} /> })}
       title="Peels"
       label="Peels"
       word={picked.length > 0 ? `shown, ${picked.length.toLocaleString("en")} chosen` : "shown"}
@@ -54,7 +58,7 @@ export function PeelList({ app, place }: { app: App; place: Place }) {
       {...(selection.isOffered && { selected: ({ peel_id: id }: ListedPeel) => choice.has(id) })}
       tools={
         <PeelTools {...{ app, place, target, columns }} chosen={chosenColumns} peels={value?.items}>
-          {selection.isOffered && (
+          {!grouped && selection.isOffered && (
             <ChooseAll
               ids={rows?.map(({ peel_id: id }) => id) ?? []}
               picked={picked.length}
@@ -95,6 +99,7 @@ function PeelTools(props: {
         onTarget={(text) => change("target", text)}
       />
       <FieldRadios label="Show" place={place} field={shows} router={app.router} counts={counts} />
+      <GroupChoice place={place} peels={peels} router={app.router} />
       <ColumnChoice
         columns={columns.slice(1)}
         chosen={chosen}

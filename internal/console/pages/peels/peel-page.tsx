@@ -79,7 +79,7 @@ function Liveness({ peel, now }: { peel: ListedPeel } & Pick<App, "now">) {
   const since = peel.alive_since ?? peel.silent_since;
   return (
     <span>
-      <Status word={peel.alive ? "alive" : "silent"} {...(peel.alive ? {} : { outcome: "timeout" })} />{" "}
+      <Status word={peel.alive ? "alive" : "silent"} />{" "}
       <span class="muted">{since !== undefined && <Since at={since} now={now} />}</span>
     </span>
   );
