@@ -29,6 +29,7 @@ export const everyTarget: readonly EveryTarget[] = [
   { target: "chaos", short: ["MINUTES=1"] },
   { target: "host" },
   { target: "formulas", needs: { variable: "FORMULAS", fallback: "../shared/formulas" } },
+  { target: "formula-plans", needs: { variable: "FORMULAS", fallback: "../shared/formulas" } },
   { target: "jinja-fuzz" },
   { target: "exports" },
   { target: "api-fuzz", short: ["EXAMPLES=2", "ROLES=admin,none"] },

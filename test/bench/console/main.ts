@@ -147,11 +147,15 @@ async function answers() {
   const jid = await dispatchBenchJob(requester, ping);
   await tab.open(`/jobs/${jid}`);
   await page.until(`document.querySelector("table")?.getAttribute("aria-rowcount") === "${targets + 1}"`);
-  await page.until('document.querySelector(".legend") !== null');
-  await page.evaluate(`
+  // In one step: the page may draw itself again between two.
+  await page.until(`(() => {
+    const legend = document.querySelector(".legend");
+    if (legend === null) return false;
     globalThis.drawn = [];
     new MutationObserver(() => drawn.push(performance.now()))
-      .observe(document.querySelector(".legend"), { subtree: true, childList: true, characterData: true })`);
+      .observe(legend, { subtree: true, childList: true, characterData: true });
+    return true;
+  })()`);
   const choose = (outcome: string) =>
     page.evaluate(`document.querySelector('nav.choices a[href$="${outcome}"]')?.click()`);
   const began = systemClock.monotonic();

@@ -92,11 +92,12 @@ const queries: Readonly<Record<string, string>> = {
   "/api/v1/peels/:id/settings/explain": "name=app",
   "/api/v1/targets": "target=*",
 };
-/** What answers with nothing here: there are no settings, and a token is no session. And a check, which takes its time. */
+/** What answers with nothing here: there are no settings and no plans, and a token is no session. And a check, which takes its time. */
 const absent = new Set([
   "/api/v1/cluster/check",
   "/api/v1/peels/:id/settings",
   "/api/v1/peels/:id/settings/explain",
+  "/api/v1/plans/:id",
   "/api/v1/sessions/current",
 ]);
 const isRead = (route: (typeof routes)[number]) =>
