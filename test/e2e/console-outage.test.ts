@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { type ConsoleFleet, startConsoleFleet } from "../harness/console.ts";
+import { until } from "../harness/until.ts";
 
 // The console in a real Chromium while the bus is frozen, while it is dead, and while no master answers.
 
@@ -131,8 +132,9 @@ test("a dead bus: nothing is live, and the page goes on when it is back", async 
   );
 });
 
-// Nobody signs in after it for a while.
+// Nobody signs in after it for a while. A master that has not found its bus again answers a sign-in after seconds.
 test("too many sign-ins: the page says until when", async () => {
+  await until(async () => (await fetch(`${fleet.master.healthUrl}/readyz`)).ok);
   await using page = await fleet.page.another();
   await page.open(`${fleet.master.url}/console/`);
   await page.type("#token", "wrong-token-0123456789");
