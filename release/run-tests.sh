@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs the given tests one after the other, or all of them in six processes: two processors are busy then, as the
+# Runs the given tests one after the other, or all of them in four processes, as the
 # tests wait most of the time.
 # Prints one final line, "N passed, N failed", summed from Bun's own summaries.
 # The exit code is Bun's. The last test searches the logs of the run for its secrets. A run without tests
@@ -37,7 +37,7 @@ say_why() {
 
 if [ $# -eq 0 ]; then
   # The files that take longest begin first, so that no process is left alone with one at the end.
-  run_tests --parallel=6 --no-isolate --timings=release/test-timings.json ${SVC_WRITE_TIMINGS:+--update-timings}
+  run_tests --parallel=4 --no-isolate --timings=release/test-timings.json ${SVC_WRITE_TIMINGS:+--update-timings}
 else
   run_tests "$@"
 fi

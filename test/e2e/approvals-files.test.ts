@@ -161,13 +161,13 @@ test("a branch that is deleted while a request waits takes nothing from it", asy
       return "";
     },
     (found) => found !== "",
-    30_000,
+    90_000,
   );
   remote.git("update-ref", "-d", "refs/heads/feature");
   await until(
     () => host.svc("run", ...apply("feature")),
     ({ stderr }) => stderr.includes('environment "feature" does not exist'),
-    30_000,
+    90_000,
   );
   wipe();
   expect((await ben("approval", "approve", id)).code).toBe(0);

@@ -450,7 +450,7 @@ test("a job is followed through a master that is lost, and without one nothing i
   await using _ = await startMaster(bus);
   expect(await running.exit).toBe(0);
   expect((await svc("job", "show", jid)).stdout).toContain("1 peel: 1 ok");
-}, 30_000);
+}, 90_000);
 
 test("a request that reached nobody is sent again until masters are back, as after a restart of the bus", async () => {
   const clock = manualClock();

@@ -143,7 +143,7 @@ test("directory and repository reach a peel, the directory first, other branches
   const { origin } = await files.open();
   pinned = origin.commits[0]?.commit ?? "";
   expect(pinned).toBe(remote.git("rev-parse", "main"));
-}, 20_000);
+}, 90_000);
 
 test("a change comes by itself: a hint, hello, and what changed", async () => {
   const before = new Set(log.records.map(({ fields }) => fields.manifest));
@@ -152,7 +152,7 @@ test("a change comes by itself: a hint, hello, and what changed", async () => {
   expect(fields.blobs).toBe(3);
   expect(fields.files).toBe(2);
   expect((await readAll())["top.sls"]).toBe("changed");
-}, 20_000);
+}, 90_000);
 
 test("a push is fetched, and the commit of before is still to be had", async () => {
   remote.commit("main", { "from-git.sls": "git 2" });
@@ -162,7 +162,7 @@ test("a push is fetched, and the commit of before is still to be had", async () 
     "top.sls": "changed",
   });
   await expect(readAll("base", "0123456789")).rejects.toThrow("no commit");
-}, 20_000);
+}, 90_000);
 
 test("a broken repository keeps the last good snapshot and shows in health", async () => {
   const holder = masters.find(({ records }) => records.some(acquired));
@@ -177,7 +177,7 @@ test("a broken repository keeps the last good snapshot and shows in health", asy
   expect(message).toContain("git ls-remote failed");
   write("top.sls", "published all the same");
   await filesBecome({ "from-git.sls": "git 2", "top.sls": "published all the same" });
-}, 20_000);
+}, 90_000);
 
 const acquired = ({ event, fields }: { event: string; fields: Record<string, unknown> }) =>
   event === "lease acquired" && fields.lease === "publisher";
@@ -190,7 +190,7 @@ test("when the holder goes another takes over, while the repository is still awa
   await filesBecome({ "from-git.sls": "git 2", "top.sls": "by the second" });
   expect(master(0).records.some(acquired)).toBe(true);
   renameSync(`${remote.path}.away`, remote.path);
-}, 20_000);
+}, 90_000);
 
 test("a holder that was paused and goes on publishes nothing", async () => {
   const own = await connectTo(bus, "master");
@@ -254,7 +254,7 @@ test("who changes the head on the bus is not believed, and the holder publishes 
     "state files: the head was not published by a master and is not served",
   );
   await own.nats.close();
-}, 20_000);
+}, 90_000);
 
 const statementOf = (head: { statement?: Uint8Array } | undefined) =>
   head?.statement === undefined ? {} : { statement: head.statement };
@@ -345,4 +345,4 @@ test("while the bus is away the cache does, and afterwards it goes on", async ()
   write("top.sls", "changed while the bus was away");
   await bus.start();
   await filesBecome({ ...wanted, "top.sls": "changed while the bus was away" });
-}, 25_000);
+}, 90_000);
