@@ -49,7 +49,7 @@ export async function packTrees(
   if (trees.length > 0 && !files.has(topFile)) {
     throw new SvcError(
       "bad_request",
-      `${trees.join(", ")}: there is no ${topFile}: is it a tree of state files?`,
+      `${trees.join(", ")}: ${topFile} is missing: is it a tree of state files?`,
     );
   }
   const all = [...(await tarFiles("states", files)), ...(await tarFiles("settings", ofSettings))];

@@ -42,10 +42,7 @@ export async function requestPlan(
   for (;;) {
     const found = await request(bus, planOperations.fetchPlan, { id }, { timeoutMs });
     if (found.state === "failed") {
-      throw new SvcError(
-        "conflict",
-        `no plan can be made: ${found.problem ?? "the log of the master says why"}`,
-      );
+      throw new SvcError("conflict", `no plan can be made: ${found.problem ?? "make it again"}`);
     }
     if (found.state === "done") return readParts(bus, id, found);
     await sleep(bus.clock, pauseMs);

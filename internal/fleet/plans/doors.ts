@@ -15,7 +15,7 @@ export const planDoors = {
       answers: {
         202: "The plan is being made: Location names it",
         400: "A parameter is malformed, or the body is not an archive",
-        404: "There is no such environment or commit",
+        404: "The environment or the commit does not exist",
       },
       headers: { Location: "Path of the plan" },
     },

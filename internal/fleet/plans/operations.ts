@@ -127,7 +127,7 @@ async function wantedOf(
 type Wanted = v.InferOutput<v.ObjectSchema<typeof wanted, undefined>>;
 
 const state = described(v.picklist(["uploading", "compiling", "done", "failed"]), "`done` has the plan");
-const problem = v.exactOptional(described(v.string(), "Why there is no plan"));
+const problem = v.exactOptional(described(v.string(), "Why no plan was made"));
 
 export const showPlan = operation({
   name: "states.show-plan",
@@ -177,5 +177,5 @@ async function readable(plans: Plans, id: string, call: Call): Promise<{ plan: P
   const roles = caller.kind === "operator" ? caller.roles : undefined;
   if (roles === undefined || roles.includes("admin") || found.plan.operator === operatorOf(call))
     return found;
-  throw new SvcError("not_found", `there is no plan ${id} of yours`);
+  throw new SvcError("not_found", `the plan ${id} does not exist, or another operator made it`);
 }

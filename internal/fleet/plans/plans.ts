@@ -1,5 +1,6 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { beginningOf } from "../../base/cut.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError, toSvcError } from "../../base/errors.ts";
 import { newId, type Random } from "../../base/id.ts";
@@ -102,7 +103,7 @@ export function createPlans(deps: PlansDeps): Plans {
   const uploading = async (id: string, operator: string): Promise<Found> => {
     const found = await store.get(id);
     if (found.plan.operator !== operator) {
-      throw new SvcError("not_found", `there is no upload ${id} of yours`);
+      throw new SvcError("not_found", `the upload ${id} does not exist, or another operator began it`);
     }
     if (found.plan.state !== "uploading") throw new SvcError("conflict", `the upload ${id} has ended`);
     return found;
@@ -128,12 +129,12 @@ export function createPlans(deps: PlansDeps): Plans {
     },
     async end({ id, digest, operator }) {
       const found = await uploading(id, operator);
+      await assertRoom();
       const sent = Buffer.concat(await Promise.all(found.plan.parts.map(store.part)));
       if (Buffer.compare(sha256(sent), digest) !== 0) {
         throw new SvcError("bad_request", "end: the chunks are not what this digest is of");
       }
       const tree = readSentTree(sent, found.plan.environment);
-      await assertRoom();
       run(deps, await store.update(found, { state: "compiling", parts: [], size: 0 }), tree);
     },
     async make(wanted, archive) {
@@ -179,8 +180,8 @@ function run(deps: PlansDeps, begun: Found, tree: SentTree | undefined): void {
       plan: begun.plan.id,
       error: thrown,
     });
-    await store.update(found, { state: "failed", problem: message.slice(0, maxProblem) }).catch(() => {
-      // Nobody hears of it: after a minute the plan counts as failed.
+    await store.update(found, { state: "failed", problem: beginningOf(message, maxProblem) }).catch(() => {
+      // It cannot be recorded: after a minute the plan counts as failed.
     });
   });
 }

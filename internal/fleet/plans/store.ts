@@ -50,10 +50,10 @@ export function openPlanStore({
       const entry = await bucket.get(id);
       const plan = entry && planRecord.decodeOrNothing(entry.value);
       if (entry === undefined || plan === undefined) {
-        throw new SvcError("not_found", `there is no plan ${id}: plans are kept for 24 hours`);
+        throw new SvcError("not_found", `the plan ${id} does not exist: plans are kept for 24 hours`);
       }
       if ((plan.state === "uploading" || plan.state === "compiling") && !isFresh(plan)) {
-        const problem = `nothing happened to it for ${idleMs / 1000} s: ask for it again`;
+        const problem = `nothing happened to it for ${idleMs / 1000} s: make it again`;
         return { plan: { ...plan, state: "failed", problem }, revision: entry.revision };
       }
       return { plan, revision: entry.revision };
@@ -86,7 +86,7 @@ export function openPlanStore({
     async part(digest) {
       const data = await readBlob(blobs, Buffer.from(digest).toString("hex"));
       if (data !== undefined) return data;
-      throw new SvcError("not_found", "a part of the plan is no longer stored: ask for it again");
+      throw new SvcError("not_found", "a part of the plan is no longer stored: make the plan again");
     },
   };
 }
